@@ -295,6 +295,16 @@ describe('adding one', () => {
     expect(JSON.stringify(body)).toContain(named);
   });
 
+  test('keeps the secret with which the server logs in there', async () => {
+    await call('PUT', '/secrets/box_key', { value: sshd.privateKey });
+    expect(await add('keyed', { key_secret: 'box_key' })).toMatchObject({ status: 201 });
+    const removed = await call('DELETE', '/secrets/box_key');
+    expect(removed).toMatchObject({ status: 409 });
+    expect(JSON.stringify(removed.body)).toContain('muster ssh-node set keyed --key-secret SECRET');
+    expect(await call('DELETE', '/ssh-nodes/keyed')).toMatchObject({ status: 204 });
+    expect(await call('DELETE', '/secrets/box_key')).toMatchObject({ status: 204 });
+  });
+
   test('takes no name that a node has, and no agent takes its name', async () => {
     expect(await add('box')).toMatchObject({ status: 409 });
     const token = (await call('POST', '/tokens', {})).body.token;

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { RefusedError } from '../client.js';
 import { MusterError } from '../errors.js';
 import { textOf, yamlOf } from '../files.js';
 import { printable } from '../printable.js';
@@ -194,10 +195,10 @@ function addRm(sshNode: Command, shell: Shell): void {
     const path = client.inOrg('ssh-nodes', name);
     const { key_secret: key } = await client.get<SshNode>(path);
     const kept = key === keySecretOf(name) ? key : null;
-    const what = kept === null ? `node ${name}` : `node ${name} and its key, the secret ${kept}`;
-    await agreed(call, `Delete ${printable(what)}?`);
+    const withKey = `node ${name} and its key, the secret ${kept}`;
+    await agreed(call, `Delete ${printable(kept === null ? `node ${name}` : withKey)}?`);
     await client.delete(path, options.force === true ? { force: true } : {});
-    if (kept !== null) await client.delete(client.inOrg('secrets', kept));
+    const what = kept !== null && (await keyDeleted(call, kept)) ? withKey : `node ${name}`;
     tellDone(call, { document: { node_name: name, deleted: true }, line: `deleted ${printable(what)}` });
   });
 }
@@ -213,6 +214,17 @@ function bodyOf({ options }: Call<Flags>): object {
     ...(keySecret !== undefined && { key_secret: keySecret }),
     ...(passwordSecret !== undefined && { password_secret: passwordSecret }),
   };
+}
+
+/** false: it was gone already. */
+async function keyDeleted({ client }: Call<object>, secret: string): Promise<boolean> {
+  try {
+    await client.delete(client.inOrg('secrets', secret));
+    return true;
+  } catch (error) {
+    if (error instanceof RefusedError && error.code === 'not_found') return false;
+    throw error;
+  }
 }
 
 /** Of a key that came as a file: it is a secret like others from then on. */

@@ -2,4 +2,4 @@ export { SECRET_LIMITS, SECRET_NAME } from './limits.js';
 export { openSecretProviders, SecretProviders } from './providers/providers.js';
 export { secretRoutes } from './routes.js';
 export { openSealingKey, resealed, SealingKey } from './sealing-key.js';
-export { type Secret, Secrets, whyNoValue } from './secrets.js';
+export { type Secret, Secrets, type SecretUser, whyNoValue } from './secrets.js';

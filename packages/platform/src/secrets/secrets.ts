@@ -32,6 +32,12 @@ export interface SecretsDeps {
   readonly providers: SecretProviders;
 }
 
+/** What keeps names of secrets, and needs what they hold. */
+export interface SecretUser {
+  /** Why it must not be deleted, and what to do first; null: it is not used. */
+  needs(org: Organization, name: string): string | null;
+}
+
 /** By name. */
 type Values = Readonly<Record<string, string>>;
 
@@ -54,9 +60,14 @@ const COLUMNS = [
 /** Secrets of organizations: kept sealed, and handed to what may use them. Nobody has one but its owner, admins, and whom they name. */
 export class Secrets {
   readonly #deps: SecretsDeps;
+  readonly #users: SecretUser[] = [];
 
   constructor(deps: SecretsDeps) {
     this.#deps = deps;
+  }
+
+  usedBy(user: SecretUser): void {
+    this.#users.push(user);
   }
 
   /** Those that the caller may use, by name. */
@@ -147,9 +158,13 @@ export class Secrets {
     });
   }
 
-  /** @throws MusterError `secret_forbidden` */
+  /** @throws MusterError `secret_forbidden`, `in_use` */
   async remove(org: Organization, name: string, by: Identity): Promise<void> {
     const { id } = await this.owned(org, name, by);
+    for (const user of this.#users) {
+      const reason = user.needs(org, name);
+      if (reason !== null) throw new MusterError('in_use', { kind: 'secret', name, reason });
+    }
     const change = { orgId: org.id, actor: actorOf(by), action: 'secret.delete', target: name } as const;
     await this.#deps.auth.changes.apply(change, async (trx) => {
       await trx.deleteFrom('org_secrets').where('id', '=', id).execute();

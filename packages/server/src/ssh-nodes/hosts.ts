@@ -6,7 +6,7 @@ import { makeDataDir } from '@muster/base';
 import { type LocalPeers, type Nodes, type SshHosts, type SshNode, SshNodes, sshAspect } from '@muster/nodes';
 import type { Auth, Identity } from '@muster/platform/auth';
 import type { Base, Layer } from '@muster/platform/layers';
-import type { Secrets } from '@muster/platform/secrets';
+import type { Secrets, SecretUser } from '@muster/platform/secrets';
 import { Slots, SshConnections, type SshSecret } from '@muster/platform/ssh';
 import { parseNodeConfiguration, z85Decode } from '@muster/wire';
 import { MusterError } from '../errors.js';
@@ -17,7 +17,7 @@ import { checkPolicy } from './settings.js';
 export interface SshNodeHostsDeps {
   readonly nodes: Pick<Nodes, 'configure' | 'registry'>;
   readonly auth: Pick<Auth, 'changes' | 'listeners'>;
-  readonly secrets: Pick<Secrets, 'value'>;
+  readonly secrets: Pick<Secrets, 'usedBy' | 'value'>;
   readonly peers: LocalPeers;
 }
 
@@ -105,6 +105,7 @@ export function createSshNodes(base: Base, { nodes, auth, secrets, peers }: SshN
     test: async (node) => (await hosted.get(node.id)?.test()) ?? [],
     check: checkPolicy,
   };
+  secrets.usedBy(loginsOf(sshNodes));
   nodes.registry.show(sshAspect((orgId, name) => sshNodes.get(orgId, name), hosts));
 
   return {
@@ -132,6 +133,25 @@ const STAGGER_MS = 10;
 function whereDiffers(one: SshNode, other: SshNode): boolean {
   return one.host !== other.host || one.port !== other.port || one.user !== other.user;
 }
+
+/** The keys and passwords with which the server logs in. */
+function loginsOf(sshNodes: SshNodes): SecretUser {
+  return {
+    needs(org, secret) {
+      const users = sshNodes.of(org.id).filter((node) => [node.keySecret, node.passwordSecret].includes(secret));
+      const [first] = users;
+      if (first === undefined) return null;
+      const names = users.slice(0, NAMED).map(({ name }) => name);
+      const others = users.length > NAMED ? ` and ${users.length - NAMED} more` : '';
+      const flag = first.keySecret === secret ? '--key-secret' : '--password-secret';
+      const ways = `muster ssh-node set ${first.name} ${flag} SECRET names another one, muster ssh-node rm ${first.name} forgets the node`;
+      return `the server logs in with it on ${names.join(', ')}${others}: ${ways}`;
+    },
+  };
+}
+
+/** Nodes that are told of. */
+const NAMED = 5;
 
 async function secretOf(secrets: Pick<Secrets, 'value'>, node: SshNode): Promise<SshSecret> {
   const { org, keySecret, passwordSecret } = node;

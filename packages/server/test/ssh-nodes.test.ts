@@ -1,5 +1,9 @@
+import { execFileSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { curveKeyPair } from 'zeromq';
 import { run } from '../../platform/test/support/processes.js';
@@ -293,6 +297,50 @@ describe('adding one', () => {
     expect(status).toBeGreaterThanOrEqual(400);
     expect(status).toBeLessThan(500);
     expect(JSON.stringify(body)).toContain(named);
+  });
+
+  describe('with a key', () => {
+    const directory = mkdtempSync(join(tmpdir(), 'muster-keys-'));
+    afterAll(() => rmSync(directory, { recursive: true }));
+    const made = (name: string, passphrase: string) => {
+      const file = join(directory, name);
+      execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', passphrase, '-f', file]);
+      return { key: readFileSync(file, 'utf8'), publicKey: readFileSync(`${file}.pub`, 'utf8') };
+    };
+    const open = made('open', '');
+    const locked = made('locked', 'open-sesame');
+    const keep = async (name: string, value: string) => expect(await call('PUT', `/secrets/${name}`, { value }));
+
+    test.each([
+      ['a public key', open.publicKey, 'is a public key: give the private one'],
+      ['something else', 'is it a key?', 'is no private key that can be read'],
+      ['one that needs a passphrase', locked.key, 'is closed with a passphrase: give the passphrase'],
+    ])('that is %s is refused, and what to give instead is said', async (_, value, told) => {
+      (await keep('given_key', value)).toMatchObject({ status: 200 });
+      const { status, body } = await add('never', { key_secret: 'given_key' });
+      expect(status).toBe(400);
+      expect(body.error).toContain('invalid key_secret');
+      expect(body.error).toContain(told);
+    });
+
+    test('that needs a passphrase is taken with that one, and with no other', async () => {
+      await keep('locked_key', locked.key);
+      await keep('passphrase', 'open-barley');
+      const secrets = { key_secret: 'locked_key', password_secret: 'passphrase' };
+      expect(JSON.stringify((await add('never', secrets)).body)).toContain('another passphrase');
+      await keep('passphrase', 'open-sesame');
+      expect(await add('locked', secrets)).toMatchObject({ status: 201 });
+      expect(await call('DELETE', '/ssh-nodes/locked')).toMatchObject({ status: 204 });
+    });
+
+    test('that is used stays a key', async () => {
+      await keep('box_key', open.key);
+      expect(await add('keyed', { key_secret: 'box_key' })).toMatchObject({ status: 201 });
+      const replaced = await call('PUT', '/secrets/box_key', { value: open.publicKey });
+      expect(replaced).toMatchObject({ status: 400 });
+      expect(JSON.stringify(replaced.body)).toContain('logs in with it on keyed, and it is a public key');
+      expect(await call('DELETE', '/ssh-nodes/keyed')).toMatchObject({ status: 204 });
+    });
   });
 
   test('keeps the secret with which the server logs in there', async () => {

@@ -1,7 +1,7 @@
-import type { Auth } from '@muster/platform/auth';
+import type { Auth, Organization } from '@muster/platform/auth';
 import type { App } from '@muster/platform/http';
 import type { Secrets } from '@muster/platform/secrets';
-import { pinOf, SSH_PORT } from '@muster/platform/ssh';
+import { keyTrouble, pinOf, SSH_PORT } from '@muster/platform/ssh';
 import { formatIso } from '@muster/wire';
 import type { FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
@@ -16,7 +16,7 @@ export interface SshNodeRouteDeps {
   readonly sshNodes: SshNodes;
   readonly hosts: SshHosts;
   readonly inventory: Pick<Inventory, 'get' | 'remove'>;
-  readonly secrets: Pick<Secrets, 'usable'>;
+  readonly secrets: Pick<Secrets, 'usable' | 'value'>;
   readonly auth: Pick<Auth, 'authorize'>;
 }
 
@@ -168,10 +168,24 @@ export function sshNodeRoutes(app: App, { sshNodes, hosts, inventory, secrets, a
         'say how the server logs in: --key-file or --key-secret with a private key, or --password-secret (password_secret) with a password';
       throw new MusterError('invalid_field', { field: 'key_secret', reason });
     }
+    if (typeof body.key_secret === 'string' || body.password_secret !== undefined)
+      await checkKey(organization, keySecret, passwordSecret);
     if (body.policy !== undefined) hosts.check(policy);
     const { host = before.host, port = before.port, user = before.user } = body;
     const hostKey = host_key === undefined ? before.hostKey : host_key === null ? null : pinned(host_key);
     return { host, port, user, hostKey, keySecret, passwordSecret, policy };
+  }
+
+  /** What it is told of now would only be told at the first login. @throws MusterError `invalid_field` */
+  async function checkKey(org: Organization, key: string | null, passphrase: string | null): Promise<void> {
+    if (key === null) return;
+    const opening = passphrase === null ? undefined : await secrets.value(org, passphrase);
+    const trouble = await keyTrouble(await secrets.value(org, key), opening);
+    if (trouble === null) return;
+    throw new MusterError('invalid_field', {
+      field: 'key_secret',
+      reason: `what secret '${key}' holds ${trouble.text}`,
+    });
   }
 
   function isAdmin({ caller, organization }: Pick<FastifyRequest, 'caller' | 'organization'>): Promise<boolean> {

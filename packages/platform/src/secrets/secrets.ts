@@ -36,6 +36,8 @@ export interface SecretsDeps {
 export interface SecretUser {
   /** Why it must not be deleted, and what to do first; null: it is not used. */
   needs(org: Organization, name: string): string | null;
+  /** @throws MusterError `invalid_field` for a value that is of no use to it */
+  check(org: Organization, name: string, value: string): Promise<void>;
 }
 
 /** By name. */
@@ -98,7 +100,8 @@ export class Secrets {
     if ('value' in source) checkValue(source.value);
     const before = await this.#find(org.id, name);
     if (before !== undefined) await this.#assertOwned(org, before, by);
-    if (from !== null) await this.#tried(org, name, from, by);
+    const value = 'value' in source ? source.value : await this.#tried(org, name, source, by);
+    for (const user of this.#users) await user.check(org, name, value);
     const { id, owner, holders, createdAt } = before ?? {
       ...{ id: changes.newId(), holders: [], createdAt: changes.now },
       owner: { principalId: by.principalId, name: by.name },
@@ -302,11 +305,11 @@ export class Secrets {
     });
   }
 
-  async #tried(org: Organization, name: string, from: Reference, by: Identity): Promise<void> {
+  async #tried(org: Organization, name: string, from: Reference, by: Identity): Promise<string> {
     const { auth, providers } = this.#deps;
     if (!(await auth.authorize(by, org, 'org:admin'))) throw auth.rights.forbidden(by.name, 'org:admin');
     providers.check(org.name, from);
-    await this.#fetched(org.name, name, from);
+    return this.#fetched(org.name, name, from);
   }
 
   async #find(orgId: string, name: string): Promise<Secret | undefined> {

@@ -7,5 +7,6 @@ export { fingerprint, pinOf } from './host-key.js';
 export { SSH_LIMITS } from './limits.js';
 export { type FileChannel, type LinkOptions, type SecretOf, SshLink } from './link.js';
 export { shownKey } from './login.js';
+export { type KeyTrouble, keyTrouble } from './private-key.js';
 export { commandLine, quote } from './shell.js';
 export { Slots } from './slots.js';

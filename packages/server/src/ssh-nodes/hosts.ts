@@ -7,7 +7,7 @@ import { type LocalPeers, type Nodes, type SshHosts, type SshNode, SshNodes, ssh
 import type { Auth, Identity } from '@muster/platform/auth';
 import type { Base, Layer } from '@muster/platform/layers';
 import type { Secrets, SecretUser } from '@muster/platform/secrets';
-import { Slots, SshConnections, type SshSecret } from '@muster/platform/ssh';
+import { keyTrouble, Slots, SshConnections, type SshSecret } from '@muster/platform/ssh';
 import { parseNodeConfiguration, z85Decode } from '@muster/wire';
 import { MusterError } from '../errors.js';
 import { type Asking, HostedNode, type Hosting } from './hosted-node.js';
@@ -146,6 +146,15 @@ function loginsOf(sshNodes: SshNodes): SecretUser {
       const flag = first.keySecret === secret ? '--key-secret' : '--password-secret';
       const ways = `muster ssh-node set ${first.name} ${flag} SECRET names another one, muster ssh-node rm ${first.name} forgets the node`;
       return `the server logs in with it on ${names.join(', ')}${others}: ${ways}`;
+    },
+    async check(org, secret, value) {
+      const users = sshNodes.of(org.id).filter(({ keySecret }) => keySecret === secret);
+      const node = users.find(({ passwordSecret }) => passwordSecret === null) ?? users[0];
+      const trouble = node === undefined ? null : await keyTrouble(value);
+      // Its passphrase may be the next that is changed.
+      if (node === undefined || trouble === null || (trouble.locked && node.passwordSecret !== null)) return;
+      const reason = `the server logs in with it on ${node.name}, and it ${trouble.text}`;
+      throw new MusterError('invalid_field', { field: 'value', reason });
     },
   };
 }

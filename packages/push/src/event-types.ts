@@ -80,7 +80,14 @@ export const PUSH_EVENTS = new OwnEvents({
     },
     'push.job_complete': {
       summary: 'A push job ended.',
-      attributes: Type.Object({ ...aboutJob, status: text('How it ended') }),
+      attributes: Type.Object({
+        ...aboutJob,
+        status: text('How it ended; `complete` also when its command failed on nodes: see `failed`'),
+        user: text('Who started it'),
+        command: text('The command, its first 200 characters'),
+        succeeded: integer('Nodes on which the command succeeded'),
+        failed: integer('All its other nodes: those that failed, refused, were down or were not started'),
+      }),
       data: Type.Object({ status: text('As the attribute') }),
       counted: 'by status',
     },

@@ -47,12 +47,27 @@ function resultOf({ reason, exitCode, signal, output }: JobNodeStanding): Readon
   };
 }
 
+/** Characters of the command that are told when the job has ended, as in the audit. */
+const COMMAND_TOLD = 200;
+
+/** Of whose job it was and how its nodes ended, so that whoever is to be told of failures can be selected by that. */
+function endOf({
+  requester,
+  spec,
+  nodes,
+}: Pick<LiveJob, 'requester' | 'spec' | 'nodes'>): Readonly<Record<string, unknown>> {
+  let succeeded = 0;
+  for (const { status } of nodes.values()) if (status === 'succeeded') succeeded += 1;
+  const command = spec.command.slice(0, COMMAND_TOLD);
+  return { user: requester, command, succeeded, failed: nodes.size - succeeded };
+}
+
 /**
  * An event of the job's feed; `data` is what the feed shows, and stays as deployed clients know it.
  * @param standing Of the node that it is about, after what the event tells of; undefined: the event tells of no status.
  */
 export function jobEvent(
-  job: Job,
+  job: Pick<LiveJob, 'org' | 'id' | 'requester' | 'spec' | 'nodes'>,
   seq: number,
   name: PushEventName,
   data: Readonly<Record<string, unknown>>,
@@ -60,6 +75,7 @@ export function jobEvent(
 ): Recordable {
   const { node, status } = data;
   const own = standing === undefined ? {} : { node_status: standing.status, ...resultOf(standing) };
+  if (name === 'job_complete') return feedEvent(PUSH_FEED, job, { seq, name, data }, { status, ...endOf(job) });
   const attributes = name === 'start' ? { user: data.user } : { node, status, batch: data.batch, ...own };
   return feedEvent(PUSH_FEED, job, { seq, name, data }, attributes);
 }

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import type { Actor } from '@muster/platform/auth';
+import { compileText, parseSelector } from '@muster/selector';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -170,7 +172,7 @@ describe('a push job', () => {
       'push.quorum_succeeded seq=3',
       'push.run_start seq=4 node=GOOD',
       'push.run_complete seq=5 node=GOOD status=success node_status=succeeded exit_code=0',
-      'push.job_complete seq=6 status=complete',
+      'push.job_complete seq=6 status=complete user=admin command=sleep 2 succeeded=1 failed=0',
     ]);
   });
 
@@ -184,8 +186,44 @@ describe('a push job', () => {
       'push.quorum_vote seq=3 node=NO status=failure node_status=nacked reason=not allowed',
       'push.job status=voting phase=aborting',
       'push.job_node node=GOOD status=was_ready reason=not started\\c the quorum failed',
-      'push.job_complete seq=4 status=quorum_failed',
+      'push.job_complete seq=4 status=quorum_failed user=admin command=sleep 2 succeeded=0 failed=2',
     ]);
+  });
+
+  test('says at its end what whoever is paged by the selectors of the guide wants to know', async () => {
+    for (const name of ['BAD', 'BAD2', 'BAD3']) server.nodes.enter(server.org.id, name, 'fail');
+    const jobs = new Map([
+      ['good', { command: 'sleep 2', nodes: ['GOOD'] }],
+      ['one failed', { command: 'chef-client -o web', nodes: ['GOOD', 'BAD'] }],
+      ['many failed', { command: 'chef-client -o web', nodes: ['BAD', 'BAD2', 'BAD3'] }],
+      ['no quorum', { command: `sleep ${'2'.repeat(300)}`, nodes: ['NO'] }],
+    ]);
+    const names = new Map<string, string>();
+    for (const [name, job] of jobs) {
+      const id = await server.start({ ...JOB, ...job });
+      await server.finish(id);
+      names.set(id, name);
+    }
+    const ended = (await loggedEvents(server.test.store)).filter(({ type }) => type === 'push.job_complete');
+    expect(ended.map(({ attributes: { status, succeeded, failed } }) => [status, succeeded, failed])).toEqual([
+      ['complete', '1', '0'],
+      ['complete', '1', '1'],
+      ['complete', '0', '3'],
+      ['quorum_failed', '0', '1'],
+    ]);
+    expect(ended.at(-1)?.attributes.command).toBe(`sleep ${'2'.repeat(194)}`);
+    const guide = readFileSync(new URL('../../../docs/guide/notifications.md', import.meta.url), 'utf8');
+    const paged = (user: string) =>
+      [...guide.matchAll(/\| `(type = 'push\.job_complete'.*)` \|/g)].map(([, selector = '']) => {
+        const matches = compileText(parseSelector(selector.replace("'deploy'", `'${user}'`), { sugar: false }));
+        const chosen = ended.filter((event) =>
+          matches({ get: (name) => ({ type: event.type, ...event.attributes })[name] }),
+        );
+        return chosen.map(({ attributes }) => names.get(attributes.job ?? ''));
+      });
+    const failed = ['one failed', 'many failed', 'no quorum'];
+    expect(paged('admin')).toEqual([failed, failed, ['many failed']]);
+    expect(paged('deploy')).toEqual([failed, [], ['many failed']]);
   });
 
   test('shows in its feed nothing but what is numbered', async () => {

@@ -64,7 +64,7 @@ interface CreateFlags extends Flags {
 const NO_MAIL =
   'this server sends no mail yet, but only logs it: its setting outbound.smtp_url names the mail server to send it by';
 
-const FAILED = "type = 'push.job_complete' AND status <> 'complete'";
+const FAILED = "type = 'push.job_complete' AND (status <> 'complete' OR failed > 0)";
 
 /** Webhooks and mail that tell others of events, and webhooks of the audit. */
 export function addNotification(program: Command, shell: Shell): void {

@@ -13,7 +13,8 @@ export const Params = Type.Object({ org: segment(), name: segment() });
 const On = Type.String({
   minLength: 1,
   maxLength: NOTIFICATION_LIMITS.selector,
-  description: "Which events: a selector, such as `type = 'push.job_complete' AND status <> 'complete'`",
+  description:
+    "Which events: a selector, such as `type = 'push.job_complete' AND (status <> 'complete' OR failed > 0)`",
 });
 const To = Type.String({
   minLength: 1,

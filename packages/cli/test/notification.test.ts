@@ -47,6 +47,9 @@ async function world(onlyLogged = false) {
     [`PATCH ${NOTIFICATIONS}/ops`]: json({ ...ANSWER, only_logged: onlyLogged, enabled: false }),
     [`DELETE ${NOTIFICATIONS}/ops`]: (_, response) => response.writeHead(204).end(),
     [`GET ${NOTIFICATIONS}/ops/deliveries`]: json([DELIVERY]),
+    [`GET ${NOTIFICATIONS}/quiet`]: json({ ...ANSWER, name: 'quiet' }),
+    [`GET ${NOTIFICATIONS}/quiet/deliveries`]: json([]),
+    [`GET ${NOTIFICATIONS}/siem/deliveries`]: json([]),
     [`POST ${NOTIFICATIONS}/ops/test`]: json({ id: 'ops.test-1', only_logged: onlyLogged }),
     'GET /organizations/o/webhook-secret': json({ secret: 'whsec_abc' }),
     'POST /access_tokens': json({ id: '1', token: 'T', user: 'u', expires_at: ANSWER.created_at, created_by: 'u' }),
@@ -88,6 +91,18 @@ test('create --audit brings the audit, and show tells how far it came', async ()
   expect(shown).toMatch(/Failed +2 times, the last: HTTP 503, down/);
   await told('set', 'siem', '--after-seal', '0');
   expect(sent()).toEqual({ after_seal: 0 });
+});
+
+test('deliveries says of the audit where it is told how far it is, as no delivery of it is kept', async () => {
+  const here = await world();
+  expect(await run(['notification', 'deliveries', 'siem'], here)).toBe(0);
+  expect(here.err()).toBe(
+    'deliveries of the audit are not kept one by one; how far it is: muster notification show siem\n',
+  );
+  await server?.close();
+  const other = await world();
+  expect(await run(['notification', 'deliveries', 'quiet'], other)).toBe(0);
+  expect(other.err()).toBe('nothing was told yet\n');
 });
 
 test('set, test and rm change it, try it, and end it', async () => {

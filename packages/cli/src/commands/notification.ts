@@ -270,6 +270,13 @@ function addDeliveries(notification: Command, shell: Shell): void {
       'Outcome',
       { fit: true },
     );
-    if (found.length === 0) call.out.note('nothing was told yet');
+    if (found.length === 0) call.out.note(await whyNone(call, name));
   });
+}
+
+async function whyNone({ client }: Call<object>, name: string): Promise<string> {
+  const { follows } = await client.get<Notification>(client.inOrg('notifications', name));
+  return follows === 'audit'
+    ? `deliveries of the audit are not kept one by one; how far it is: muster notification show ${name}`
+    : 'nothing was told yet';
 }

@@ -88,6 +88,22 @@ describe('a notification', () => {
     expect(Date.parse(String(next)) - Date.parse(String(last))).toBeGreaterThanOrEqual(5000);
   });
 
+  it('shows what was sent last first, page by page', async () => {
+    await create();
+    const sent: string[] = [];
+    for (const users of [['normal-user'], [], ['normal-user'], [], ['normal-user']]) {
+      await group(...users);
+      await expect.poll(() => got).toHaveLength(sent.length + 1);
+      sent.unshift(String(got.at(-1)?.headers['webhook-id']));
+    }
+    const page = async (query: string) =>
+      ((await server.api.get(`${NOTIFICATIONS}/ops/deliveries${query}`)).body as { id: string }[]).map(({ id }) => id);
+    expect(await page('')).toEqual(sent);
+    expect(await page('?limit=2')).toEqual(sent.slice(0, 2));
+    expect(await page('?limit=2&offset=2')).toEqual(sent.slice(2, 4));
+    expect(await page('?limit=2&offset=4')).toEqual(sent.slice(4));
+  });
+
   it('that is told never to try again gives up at once', async () => {
     await create({ retries: 0 });
     code = 500;

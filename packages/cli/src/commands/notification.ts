@@ -242,12 +242,12 @@ function tellTrail({ arrived, sealed, attempts, response_code: code, detail, las
 function addDeliveries(notification: Command, shell: Shell): void {
   const command = clientCommand(notification, {
     usage: 'deliveries <notification>',
-    summary: 'what was sent, or is to be, and what came of it; oldest first',
+    summary: 'what was sent, or is to be, and what came of it; newest first',
     examples: ['muster notification deliveries ops', 'muster notification deliveries ops --limit 20 --offset 100'],
   });
   command
     .option('--limit <n>', 'at most so many, up to 250', count('--limit', 1), 250)
-    .option('--offset <n>', 'without the first so many', count('--offset', 0), 0);
+    .option('--offset <n>', 'without the newest so many', count('--offset', 0), 0);
   does<{ readonly limit: number; readonly offset: number }>(command, shell, async (call) => {
     const [name = ''] = call.args;
     const found = await call.client.get<Delivery[]>(call.client.inOrg('notifications', name, 'deliveries'), {

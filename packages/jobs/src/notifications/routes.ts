@@ -37,7 +37,8 @@ export function notificationRoutes(app: App, deps: NotificationRouteDeps): void 
       // Addresses of others may hold secrets.
       const { job } = await jobFor(read, organization, asker, id, 'share', 'read the notifications of');
       const { limit, offset } = pageOf(query);
-      return (await deliveriesAbout(read, deliverySubject(job.uuid), { limit, offset })).map(deliveryView);
+      const page = { limit, offset, first: 'oldest' } as const;
+      return (await deliveriesAbout(read, deliverySubject(job.uuid), page)).map(deliveryView);
     },
   });
 }

@@ -161,7 +161,7 @@ export function notificationRoutes(app: App, deps: NotificationRouteDeps): void 
       schema: {
         tags,
         operationId: 'listNotificationDeliveries',
-        summary: 'What was sent for a notification, or is to be, oldest first',
+        summary: 'What was sent for a notification, or is to be, newest first',
         description: `What was delivered, logged or given up is kept for ${NOTIFICATION_LIMITS.keepMs / 86_400_000} days.`,
         params: schemas.Params,
         querystring: schemas.PageQuery,
@@ -171,7 +171,8 @@ export function notificationRoutes(app: App, deps: NotificationRouteDeps): void 
     async ({ organization, params, query }) => {
       const { id } = await directory.existing(organization, params.name);
       const { limit = NOTIFICATION_LIMITS.page, offset = 0 } = query;
-      return (await deliveriesAbout(read, deliverySubject(id), { limit, offset })).map(deliveryView);
+      const page = { limit, offset, first: 'newest' } as const;
+      return (await deliveriesAbout(read, deliverySubject(id), page)).map(deliveryView);
     },
   );
 

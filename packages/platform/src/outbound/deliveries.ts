@@ -101,14 +101,15 @@ export function clearDeliveries(trx: Transaction<Schema>, subjects: readonly str
 export interface DeliveryPage {
   readonly limit: number;
   readonly offset: number;
+  readonly first: 'oldest' | 'newest';
 }
 
-/** Oldest first. */
 export function deliveriesAbout(
   read: Kysely<Schema>,
   subject: string,
-  { limit, offset }: DeliveryPage,
+  { limit, offset, first }: DeliveryPage,
 ): Promise<StoredDelivery[]> {
+  const order = first === 'oldest' ? 'asc' : 'desc';
   const rows = read.selectFrom('deliveries').selectAll().where('subject', '=', subject);
-  return rows.orderBy('created').orderBy('id').limit(limit).offset(offset).execute();
+  return rows.orderBy('created', order).orderBy('id', order).limit(limit).offset(offset).execute();
 }

@@ -84,7 +84,7 @@ export const JOB_ERRORS = declareErrors({
     status: 404,
     exit: 4,
     message: 'No permissions found for user {user} on job {job}',
-    fix: 'List who has some: GET …/pems.',
+    fix: 'List who has some: GET /jobs/v2/{job}/pems.',
   },
   job_user_not_found: {
     status: 404,

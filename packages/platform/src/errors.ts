@@ -240,7 +240,7 @@ export const PLATFORM_ERRORS = declareErrors({
     status: 429,
     exit: 5,
     message: '{who} makes more than {limit} requests a second',
-    fix: 'Wait {seconds} s, then go on slower: lists come in pages, and many tasks in one request. Administrators: `limits` in the server’s settings.',
+    fix: 'Wait {seconds} s, then go on slower: lists come in pages, and many tasks in one request. Administrators: `limits` in the settings of the server.',
   },
   route_not_found: { status: 404, exit: 4, message: 'no such route: {path}', fix: 'See /docs for the routes.' },
   range_not_satisfiable: {

@@ -68,7 +68,7 @@ export const PUSH_ERRORS = declareErrors({
     status: 400,
     exit: 1,
     message: 'the file with SHA-256 {sha256} is not there whole',
-    fix: 'Bring it first (PUT and PATCH …/pushy/files/SHA256); `muster push start` does. Files go when no job has named them for files.keep.',
+    fix: 'Bring it first (PUT and PATCH /organizations/ORG/pushy/files/SHA256); `muster push start` does. Files go when no job has named them for files.keep.',
   },
   push_files_full: {
     status: 409,
@@ -86,13 +86,13 @@ export const PUSH_ERRORS = declareErrors({
     status: 429,
     exit: 5,
     message: "'{name}' has {running} push jobs that go on, and may have {limit} at one time",
-    fix: 'Wait until one has ended, or abort one: `muster push list --status voting,running`. Administrators: push.max_running in the server’s settings, `muster org set ORG --max-running N`.',
+    fix: 'Wait until one has ended, or abort one: `muster push list --status voting,running`. Administrators: push.max_running in the settings of the server, `muster org set ORG --max-running N`.',
   },
   push_jobs_started: {
     status: 429,
     exit: 5,
     message: "'{name}' may start {limit} push jobs within a minute",
-    fix: 'Wait {seconds} s; or choose the nodes of several jobs in one. Administrators: push.max_starts in the server’s settings, `muster org set ORG --max-starts N`.',
+    fix: 'Wait {seconds} s; or choose the nodes of several jobs in one. Administrators: push.max_starts in the settings of the server, `muster org set ORG --max-starts N`.',
   },
   too_many_nodes: {
     status: 403,

@@ -54,7 +54,7 @@ export class EventGrants {
     actor: Actor,
   ): Promise<EventGrantView> {
     if (action === 'publish' && fitsOwnType(pattern)) {
-      throw new MusterError('invalid_field', { field: 'pattern', reason: 'nobody publishes Muster’s own types' });
+      throw new MusterError('invalid_field', { field: 'pattern', reason: 'nobody publishes own types of Muster' });
     }
     const orgId = organization.id;
     const rows = memberRows(holders);

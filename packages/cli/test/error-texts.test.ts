@@ -1,6 +1,8 @@
-import { declaredErrors } from '@muster/base';
+import { declaredErrors, errorRow } from '@muster/base';
 import { expect, test } from 'vitest';
 import '../src/index.js';
+import { run } from '../src/run.js';
+import { testWorld } from './support/world.js';
 
 /** What an error says to do is told in a header, which holds ASCII only: anything else would be a question mark there. */
 
@@ -10,4 +12,14 @@ test('every error, and what it says to do, is ASCII', () => {
     expect(declaredErrors().has(code)).toBe(true);
   }
   expect(texts.filter((text) => /[^\x20-\x7e]/.test(text))).toEqual([]);
+});
+
+test('flags by which a key for secrets is given are those of the commands that are named', async () => {
+  const named = [...errorRow('secret_key_unusable').fix.matchAll(/`muster ([a-z ]+) (--[a-z-]+) FILE`/g)];
+  expect(named.map(([, command]) => command)).toEqual(['server', 'worker run']);
+  for (const [, command = '', flag] of named) {
+    const here = testWorld();
+    await run([...command.split(' '), '--help'], here);
+    expect(here.out()).toMatch(new RegExp(`^ +${flag} <`, 'm'));
+  }
 });

@@ -328,7 +328,7 @@ export const PLATFORM_ERRORS = declareErrors({
     status: 500,
     exit: 2,
     message: 'the key that seals secrets cannot be used: {from}: {reason}',
-    fix: 'Give the key file of the server, with --secret-key-file (nobody but its owner may read it), or mend secrets.key_command.',
+    fix: 'Mend secrets.key_command if there is one: it comes first. Otherwise give the key file of the server, which nobody but its owner may read: `muster server --jobs-secret-key-file FILE`, `muster worker run --secret-key-file FILE` (readers the same), or jobs.secret_key_file in their settings.',
   },
   secret_unreadable: {
     status: 503,

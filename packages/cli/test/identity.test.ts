@@ -46,9 +46,16 @@ test('the first grant on a node group says whom it shuts out', async () => {
   const path = '/organizations/o/node_groups/web';
   const { code, out, err } = await muster(['node-group', 'grant', 'web', '--group', 'oncall'], {
     [`GET ${path}`]: json(group),
-    [`PUT ${path}`]: json({ ...group, execute: { ...group.execute, groups: ['oncall'] } }),
+    [`PUT ${path}`]: json({
+      ...group,
+      execute: { ...group.execute, groups: ['oncall'] },
+      unknown: { users: [], clients: [], groups: ['oncall'] },
+    }),
   });
   expect(code, err).toBe(0);
   expect(out).toContain('Run by      group oncall\n');
-  expect(err).toBe('note: from now on nobody else runs commands on its nodes, admins neither\n');
+  expect(err).toBe(
+    "warning: there is no group 'oncall' in this organization yet\n" +
+      'note: from now on nobody else runs commands on its nodes, admins neither\n',
+  );
 });

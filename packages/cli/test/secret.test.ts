@@ -18,7 +18,7 @@ const told = (code: number, ...args: string[]) => toldOf('', code, ...args);
 async function toldOf(stdin: string, code: number, ...args: string[]): Promise<string> {
   server = await apiServer({
     [`PUT ${SECRETS}/db`]: json(SECRET),
-    [`PATCH ${SECRETS}/db`]: json(SECRET),
+    [`PATCH ${SECRETS}/db`]: json({ ...SECRET, unknown: ['bbo', 'group:dab', 'client:ic'] }),
     [`GET ${SECRETS}`]: json([SECRET]),
     [`GET ${SECRETS}/db`]: json(SECRET),
     [`GET ${SECRETS}/kept`]: json({ ...SECRET, provider: 'vault', reference: 'apps/db#password' }),
@@ -86,9 +86,19 @@ test('who may use it is granted and revoked by kind', async () => {
   const out = await told(0, 'grant', 'db', '--user', 'bob', '--group', 'dba', '--client', 'ci');
   expect(sent()).toEqual({ grant: ['bob', 'group:dba', 'client:ci'] });
   expect(out).toContain('its owner, admins, bob, group:dba');
+  expect(out).not.toContain('warning');
   await told(0, 'revoke', 'db', '--user', 'bob');
   expect(sent()).toEqual({ revoke: ['bob'] });
   expect(await told(2, 'grant', 'db')).toContain('say who');
+});
+
+test('whoever is misspelt in a grant is told of, by kind', async () => {
+  const out = await told(0, 'grant', 'db', '--user', 'bob', '--user', 'bbo', '--group', 'dab', '--client', 'ic');
+  expect(out.split('\n').filter((line) => line.startsWith('warning'))).toEqual([
+    "warning: there is no user 'bbo' in this organization yet",
+    "warning: there is no node or service 'ic' in this organization yet",
+    "warning: there is no group 'dab' in this organization yet",
+  ]);
 });
 
 test('list, show and rm', async () => {

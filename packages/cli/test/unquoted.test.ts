@@ -29,7 +29,10 @@ async function said(argv: readonly string[], routes: Readonly<Record<string, Ans
       quorum: { needed: 1, least: 1, most: 1, verdict: 'reachable' },
     }),
     'GET /organizations/o/node_groups': json([]),
-    'PUT /organizations/o/node_groups/web': json({ name: 'web', execute: { users: [], clients: [], groups: [] } }),
+    'PUT /organizations/o/node_groups/web': json({
+      ...{ name: 'web', execute: { users: [], clients: [], groups: [] } },
+      unknown: { users: [], clients: [], groups: [] },
+    }),
     ...routes,
   });
   const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });

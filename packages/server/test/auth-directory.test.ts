@@ -224,9 +224,13 @@ describe('node groups', () => {
       nodes: ['web1', 'web2'],
       query: null,
       execute: { users: [], clients: [], groups: [] },
+      unknown: { users: [], clients: [], groups: [] },
     });
     const selected = await api.put(`${ORG}/node_groups/canaries`, { query: 'role:web', execute: { groups: ['ops'] } });
     expect(selected.body).toMatchObject({ nodes: null, query: 'role:web', execute: { groups: ['ops'] } });
+    const execute = { users: ['normal-user', 'typo-user'], clients: ['ic'] };
+    const misspelt = await api.put(`${ORG}/node_groups/canaries`, { query: 'role:web', execute });
+    expect(misspelt.body).toMatchObject({ unknown: { users: ['typo-user'], clients: ['ic'], groups: [] } });
     expect((await api.put(`${ORG}/node_groups/canaries`, { nodes: [], query: 'a:b' })).status).toBe(400);
     expect((await api.put(`${ORG}/node_groups/canaries`, {})).status).toBe(400);
   });

@@ -2,7 +2,18 @@ import type { Command } from 'commander';
 import { MusterError } from '../errors.js';
 import { printable } from '../printable.js';
 import { type Call, type CommandText, clientCommand, does, type Shell, subcommand } from '../shell.js';
-import { isEmpty, minus, type NameFlags, type Names, namesText, plus, someNames, withNames } from './names.js';
+import {
+  isEmpty,
+  minus,
+  type NameFlags,
+  type Names,
+  namesText,
+  plus,
+  someNames,
+  type Unknown,
+  warnOfUnknown,
+  withNames,
+} from './names.js';
 import { addList, addRemove, addShow, tellItem } from './resource.js';
 import { warnOfUnquoted } from './unquoted.js';
 
@@ -111,7 +122,9 @@ function read({ client }: Call<object>, name: string): Promise<NodeGroup> {
 }
 
 async function put(call: Call<object>, name: string, body: object): Promise<void> {
-  tellItem(call, await call.client.put<NodeGroup>(call.client.inOrg('node_groups', name), body), tell);
+  const stored = await call.client.put<NodeGroup & Unknown>(call.client.inOrg('node_groups', name), body);
+  tellItem(call, stored, tell);
+  warnOfUnknown(call.out, stored);
 }
 
 function tell({ out }: Call<object>, group: NodeGroup): void {

@@ -6,6 +6,7 @@ import { hiddenLines, isInteractive } from '../prompt.js';
 import { type Call, clientCommand, collect, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
 import type { World } from '../world.js';
+import { warnOfUnknown } from './names.js';
 import { addList, addRemove, addShow, tellItem } from './resource.js';
 
 interface Secret {
@@ -28,6 +29,11 @@ interface SetFlags {
   readonly from?: string;
   readonly provider?: string;
   readonly reference?: string;
+}
+
+interface Shared extends Secret {
+  /** Of whom it was granted to. */
+  readonly unknown: readonly string[];
 }
 
 interface Who {
@@ -147,9 +153,20 @@ function addShare(secret: Command, shell: Shell, what: 'grant' | 'revoke', summa
   does<Who>(command, shell, async (call) => {
     const [name = ''] = call.args;
     const { user = [], group = [], client = [] } = call.options;
-    const who = [...user, ...group.map((one) => `group:${one}`), ...client.map((one) => `client:${one}`)];
+    const groupWritten = (one: string) => `group:${one}`;
+    const clientWritten = (one: string) => `client:${one}`;
+    const who = [...user, ...group.map(groupWritten), ...client.map(clientWritten)];
     if (who.length === 0) throw new MusterError('usage', { reason: 'say who: --user, --group or --client' });
-    tellItem(call, await call.client.patch<Secret>(call.client.inOrg('secrets', name), { [what]: who }), tell);
+    const shared = await call.client.patch<Shared>(call.client.inOrg('secrets', name), { [what]: who });
+    tellItem(call, shared, tell);
+    const unknown = new Set(shared.unknown);
+    warnOfUnknown(call.out, {
+      unknown: {
+        users: user.filter((one) => unknown.has(one)),
+        clients: client.filter((one) => unknown.has(clientWritten(one))),
+        groups: group.filter((one) => unknown.has(groupWritten(one))),
+      },
+    });
   });
 }
 

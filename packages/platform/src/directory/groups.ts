@@ -106,13 +106,7 @@ function membersAnswer({ users, clients, groups }: MemberLists) {
 }
 
 function nodeGroupAnswer({ name, nodes, query, execute }: NodeGroupView) {
-  const { users, clients, groups } = execute;
-  return {
-    name,
-    nodes: nodes === null ? null : [...nodes],
-    query,
-    execute: { users: [...users], clients: [...clients], groups: [...groups] },
-  };
+  return { name, nodes: nodes === null ? null : [...nodes], query, execute: membersAnswer(execute) };
 }
 
 /** Named sets of nodes and EXECUTE on them (Push Jobs §5.3.1, §5.3.2; N13). */
@@ -157,7 +151,7 @@ export function nodeGroupRoutes(app: App, auth: Auth): void {
         summary: 'Create a node group or replace all of it',
         params: schemas.OrgNameParams,
         body: schemas.NodeGroupBody,
-        response: { 200: schemas.NodeGroupAnswer },
+        response: { 200: schemas.StoredNodeGroupAnswer },
       },
     },
     async ({ organization, params, body, caller }) => {
@@ -167,7 +161,9 @@ export function nodeGroupRoutes(app: App, auth: Auth): void {
         throw new MusterError('invalid_field', { field: 'nodes', reason: 'give either nodes or query' });
       }
       const content = { nodes, query, execute: members(execute) };
-      return nodeGroupAnswer(await auth.nodeGroups.put(organization, params.name, content, actorOf(caller)));
+      const stored = await auth.nodeGroups.put(organization, params.name, content, actorOf(caller));
+      const unknown = await unknownNames(auth.repository, organization.id, stored.execute);
+      return { ...nodeGroupAnswer(stored), unknown: membersAnswer(unknown) };
     },
   );
 

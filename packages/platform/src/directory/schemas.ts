@@ -88,6 +88,8 @@ export const NodeGroupAnswer = Type.Object({
   execute: Type.Object(MembersAnswer),
 });
 
+export const StoredNodeGroupAnswer = Type.Object({ ...NodeGroupAnswer.properties, ...Unknown });
+
 export const OrganizationBody = Type.Object({ name: OrganizationName }, STRICT);
 export const OrganizationAnswer = Type.Object({ id: Type.String(), name: Type.String(), created_at: Time });
 

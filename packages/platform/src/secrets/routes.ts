@@ -38,6 +38,12 @@ const Answer = Type.Object({
   created_at: Type.String({ description: 'ISO 8601' }),
   updated_at: Type.String({ description: 'ISO 8601' }),
 });
+const ShareAnswer = Type.Object({
+  ...Answer.properties,
+  unknown: Type.Array(Type.String(), {
+    description: 'Of `grant`: who is not there, or not yet, as people who have still to sign in',
+  }),
+});
 const OWNED = 'By its owner, and by admins.';
 
 /** Secrets: set, list, share, delete. No route answers a value. */
@@ -145,12 +151,13 @@ export function secretRoutes(app: App, { secrets, providers }: SecretRouteDeps):
           },
           STRICT,
         ),
-        response: { 200: Answer },
+        response: { 200: ShareAnswer },
       },
     },
     async ({ organization, caller, params, body }) => {
       const { grant = [], revoke = [] } = body;
-      return view(await secrets.share(organization, params.secret, { grant, revoke }, caller));
+      const shared = await secrets.share(organization, params.secret, { grant, revoke }, caller);
+      return { ...view(shared), unknown: [...(await secrets.unknownHolders(organization, grant))] };
     },
   );
 

@@ -4,6 +4,7 @@ import type { Selectable } from 'kysely';
 import type { Auth } from '../auth/auth.js';
 import { includes, membersWritten } from '../auth/permissions.js';
 import { actorOf, type Identity, type Organization } from '../auth/types.js';
+import { unknownMembers } from '../auth/unknown-members.js';
 import { MusterError } from '../errors.js';
 import '../schema/tables.js';
 import { SECRET_LIMITS } from './limits.js';
@@ -159,6 +160,11 @@ export class Secrets {
       await trx.updateTable('org_secrets').set(after).where('id', '=', id).execute();
       return { ...before, holders, updatedAt: after.updated_at };
     });
+  }
+
+  /** Those of them who are not there, or not yet: whoever was misspelt could not use it. */
+  unknownHolders(org: Organization, holders: readonly string[]): Promise<readonly string[]> {
+    return unknownMembers(this.#deps.auth.repository, org.id, holders);
   }
 
   /** @throws MusterError `secret_forbidden`, `in_use` */

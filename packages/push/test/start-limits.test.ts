@@ -58,3 +58,15 @@ test('an organization narrows what the server allows, also the nodes of a job; w
   expect((await start(['n3'])).status).toBe(201);
   expect([(await set({ max_nodes: 0 })).status, (await set({ max_nodes: 'all' })).status]).toEqual([400, 400]);
 });
+
+test('the audit says which settings were set, and all as they are from then on, also those that are as the server has them', async () => {
+  await withNodes();
+  await set({ max_nodes: 50, max_starts: 3 });
+  await set({ max_nodes: null, max_running: null });
+  const entries = await server.auth.audit.page({ orgId: server.org.id, limit: 2, action: 'push.settings' });
+  const kept = { quorum: 'all nodes', approval: 'none', max_running: 'all', max_starts: 3 };
+  expect(entries.map(({ detail }) => detail)).toEqual([
+    { ...kept, set: 'max_nodes, max_running', max_nodes: 'all' },
+    { ...kept, set: 'max_nodes, max_starts', max_nodes: 50 },
+  ]);
+});

@@ -88,7 +88,7 @@ export function settingsRoutes(app: App, deps: JobRouteDeps & { readonly store: 
         action: 'push.settings',
         target: organization.name,
         outcome: 'done',
-        detail: audited(settings),
+        detail: audited(settings, Object.keys(body)),
       } as const;
       const saved = savePushSettings(organization.id, settings);
       const storing = store.persist([access.present(organization), saved, audit.write(entry)]);
@@ -98,8 +98,18 @@ export function settingsRoutes(app: App, deps: JobRouteDeps & { readonly store: 
   });
 }
 
-function audited({ quorum, maxNodes, maxRunning, maxStarts, approval }: PushSettings): Record<string, string | number> {
-  const limits = { max_nodes: maxNodes, max_running: maxRunning, max_starts: maxStarts };
-  const given = Object.entries(limits).flatMap(([name, limit]) => (limit === null ? [] : [[name, limit] as const]));
-  return { quorum: quorum ?? 'all nodes', approval, ...Object.fromEntries(given) };
+/** All as it is from now on, and what of it somebody has set: `all` is a choice, too. */
+function audited(
+  { quorum, approval, ...limits }: PushSettings,
+  given: readonly string[],
+): Record<string, string | number> {
+  const { maxNodes, maxRunning, maxStarts } = limits;
+  return {
+    set: given.join(', '),
+    quorum: quorum ?? 'all nodes',
+    approval,
+    max_nodes: maxNodes ?? 'all',
+    max_running: maxRunning ?? 'all',
+    max_starts: maxStarts ?? 'all',
+  };
 }

@@ -1,9 +1,19 @@
 import { createPrivateKey } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chainHash, generateKeyPair, NO_HASH, type Seal, signSeal } from '@muster/signing';
+import {
+  chainHash,
+  firstServerKey,
+  generateKeyPair,
+  linkKeys,
+  NO_HASH,
+  type Seal,
+  type ServerKeyLink,
+  signSeal,
+} from '@muster/signing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { trailBody } from '../../platform/src/notifications/trail.js';
 import { run } from '../src/run.js';
 import { type ApiServer, apiServer, json } from './support/api-server.js';
 import { testWorld } from './support/world.js';
@@ -100,6 +110,46 @@ test('an export can be verified without the server, by a key that is known', asy
   expect((await muster('verify', exported, '--public-key', file('right.pem', keys.publicKey))).code).toBe(0);
   const strange = await muster('verify', exported, '--public-key', file('other.pem', other.publicKey));
   expect([strange.code, strange.err]).toEqual([1, expect.stringContaining('its signature is not by this key')]);
+});
+
+test('what a webhook brought can be verified as the guide says, also after the key was replaced', async () => {
+  const [before, after] = [keys, other].map((pair) => firstServerKey(pair).present);
+  if (before === undefined || after === undefined || first === undefined || second === undefined)
+    throw new Error('none');
+  const link = linkKeys(before, after, { announcedAt: 0, takesOverAt: 1, revoked: false });
+  const { signature: _, ...unsigned } = second.seal;
+  const resealed = { seal: signSeal(createPrivateKey(other.privateKey), 'o1', unsigned), entries: second.entries };
+  const org = { id: 'o1', name: 'o' };
+  const bodies = [
+    trailBody({ org }, first, { publicKey: keys.publicKey, keyLinks: [] }),
+    trailBody({ org }, resealed, { publicKey: other.publicKey, keyLinks: [link] }),
+  ];
+  interface Told {
+    readonly public_key: string;
+    readonly server_keys: readonly ServerKeyLink[];
+    readonly seal: Seal;
+    readonly entries: readonly object[];
+  }
+  const got = bodies.map((body) => JSON.parse(body).data as Told);
+  const guide = readFileSync(new URL('../../../docs/guide/notifications.md', import.meta.url), 'utf8');
+  const fields = [...(/`\{"muster_audit":1(.*?)\}`/.exec(guide)?.[1] ?? '').matchAll(/"(\w+)":/g)].map(
+    ([, name]) => name,
+  );
+  const newest = Object.entries(got.at(-1) ?? {}).filter(([name]) => fields.includes(name));
+  const lines = got.flatMap(({ seal, entries }) => [...entries, { seal }]);
+  const text = (heading: object) => [heading, ...lines].map((line) => `${JSON.stringify(line)}\n`).join('');
+  const heading = { muster_audit: 1, ...Object.fromEntries(newest) };
+  const told = file('told.jsonl', text(heading));
+  for (const more of [[], ['--public-key', file('now.pem', other.publicKey)]]) {
+    const { code, out, err } = await muster('verify', told, ...more);
+    expect([code, out.split('\n')[0], err]).toEqual([
+      0,
+      '3 entries in 2 seals are as they were sealed.',
+      expect.anything(),
+    ]);
+  }
+  const unlinked = await muster('verify', file('unlinked.jsonl', text({ ...heading, server_keys: [] })));
+  expect([unlinked.code, unlinked.err]).toEqual([1, expect.stringContaining('its signature is not by this key')]);
 });
 
 test('an export that was changed, cut in the midst of a seal, or is none is refused with its place', async () => {

@@ -35,8 +35,8 @@ export async function* run({ nodes, slots, tasks, seconds, rounds, databaseUrl, 
       for (const how of ['alone', 'beside']) {
         await tellQueue(fleet.server, 'long', how === 'alone' ? 'pause' : 'resume');
         await progressing(() => unsettled(fleet.server, how), 'tasks of the long queue');
-      // Else all slots of the long queue would end at the same moment, as they do when it is resumed and never again.
-      await probes.during(SETTLE_SECONDS);
+        // Else all slots of the long queue would end at the same moment, as they do when it is resumed and never again.
+        await probes.during(SETTLE_SECONDS);
         bursts[how].push(...(await waits(probes, () => probes.burst(burst))));
         singles[how].push(...(await waits(probes, () => probes.during(seconds))));
       }

@@ -65,7 +65,9 @@ export function addCommandList(program: Command, shell: Shell): void {
     else out.note(`of ${found.nodes} ${found.nodes === 1 ? 'node' : 'nodes'} ${found.told} tell what they allow`);
     if (found.any > 0) out.note(`${found.any} of them run whatever is asked for (allow_any)`);
     if (silent > 0)
-      out.note(`${silent} ${silent === 1 ? 'does' : 'do'} not tell (tell_commands in agent.yaml): a job there shows what is taken`);
+      out.note(
+        `${silent} ${silent === 1 ? 'does' : 'do'} not tell (tell_commands in agent.yaml): a job there shows what is taken`,
+      );
     if (found.more > 0) out.note(`… and ${found.more} commands more: --limit ${found.more + found.commands.length}`);
   });
 }

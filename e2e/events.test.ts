@@ -228,7 +228,7 @@ describe('a watch', () => {
   });
 
   test.each([
-    [['type = AND'], 2, '  type = AND\n         ^\nerror: SUBSCRIBE: invalid selector at character 7'],
+    [['type = AND'], 2, '  type = AND\n         ^\nerror: invalid selector at character 7'],
     [['', '--count', '0'], 2, '--count must be a whole number'],
     [['', '--from', 'yesterday'], 2, '--from must be first, a position, '],
     [['', '--verify', 'missing.key'], 2, 'cannot read'],

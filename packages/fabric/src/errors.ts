@@ -264,7 +264,7 @@ export const FABRIC_ERRORS = declareErrors({
   event_selector: {
     status: 400,
     exit: 2,
-    message: 'SUBSCRIBE: invalid selector at character {position}: {reason}',
+    message: 'invalid selector at character {position}: {reason}',
     fix: '{hint}',
   },
   event_slow_client: {

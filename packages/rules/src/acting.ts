@@ -171,8 +171,12 @@ export class Acting {
     fence: Write,
     { settle: run, isHeld }: { readonly settle: Settle; readonly isHeld: boolean },
   ): Promise<boolean> {
-    const along = (id: string) => ({
-      writes: [fence, run({ run: id }), this.#audited(rule, occasion, id)],
+    const along = (id: string, isAsked = false) => ({
+      writes: [
+        fence,
+        run({ run: id, ...(isAsked && { reason: 'it waits until others agree (muster approval list)' }) }),
+        this.#audited(rule, occasion, id),
+      ],
       events: [ruleRan(rule, occasion, rule.work.kind, id)],
     });
     try {

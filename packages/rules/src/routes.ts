@@ -73,6 +73,7 @@ export function ruleRoutes(app: App, deps: RuleRouteDeps): void {
       const { name, ...fields } = body;
       const asked = readNewRule(fields, organization, deps);
       await starting.assertMay(caller, organization, asked.work);
+      await starting.assertFits(organization, asked.work);
       if ((await rules.find(organization, name)) !== null) throw new MusterError('rule_exists', { name });
       const waits = await granted.ask(organization, name, null, asked, caller);
       if (waits !== null) return reply.code(202).send(askedView(waits));
@@ -137,6 +138,7 @@ export function ruleRoutes(app: App, deps: RuleRouteDeps): void {
       const asked = readRuleFields(body, organization, deps);
       if (isDeepStrictEqual(asked, { enabled: false })) return view(await rules.switchOff(before, caller));
       await starting.assertMay(caller, organization, asked.work ?? before.work);
+      if (asked.work !== undefined) await starting.assertFits(organization, asked.work);
       const waits = await granted.ask(organization, before.name, before, asked, caller);
       if (waits !== null) return reply.code(202).send(askedView(waits));
       return view(await rules.change(before, asked, caller));

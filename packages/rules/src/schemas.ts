@@ -164,7 +164,9 @@ export const RunAnswer = Type.Object({
   run: nullable(
     Type.String({ description: 'Id of the push job, of the approval that it waits for, of the task or of the job' }),
   ),
-  reason: nullable(Type.String({ description: 'Why nothing was started, or is not yet' })),
+  reason: nullable(
+    Type.String({ description: 'Why nothing was started, or is not yet: a calendar, or others who have to agree' }),
+  ),
   held_until: nullable(
     Type.String({ description: 'When it is started if the calendar stays as it is, or tried again, ISO 8601' }),
   ),

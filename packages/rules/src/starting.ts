@@ -27,7 +27,11 @@ export interface StartingDeps {
 }
 
 /** What is stored with what was started. */
-export type Along = (run: string) => { readonly writes: readonly Write[]; readonly events: readonly Recordable[] };
+export type Along = (
+  run: string,
+  /** It is an approval, for which it waits. */
+  isAsked?: boolean,
+) => { readonly writes: readonly Write[]; readonly events: readonly Recordable[] };
 
 export interface StartedWork {
   /** Id of the push job, of the approval that it waits for, of the task or of the job. */
@@ -61,6 +65,12 @@ export class Starting {
     if (work.kind === 'runbook') await runbooks.runbooks.existing(org, work.runbook);
     const [permission, subject] = rightTo(work);
     if (!(await auth.authorize(as, org, permission, subject))) throw auth.rights.forbidden(as.name, permission);
+  }
+
+  /** Can it go well at all, as its runbook is now? @throws MusterError `not_found`, `invalid_field` for a parameter */
+  async assertFits(org: Organization, work: Work): Promise<void> {
+    if (work.kind !== 'runbook') return;
+    await this.#deps.runbooks.runbooks.checkGiven(org, work.runbook, Object.keys(work.parameters));
   }
 
   /** One's own, or any for admins. @throws MusterError `forbidden` */
@@ -165,7 +175,10 @@ export class Starting {
     const agreed = stands && { agreed: underAgreement(stands) };
     const start = () => runbooks.start(org, order, { asker: as, author, along, ...agreed });
     const still = asked && (stands === null ? asked : lackingIn(stands, asked));
-    const attempted = await startOrAsk(approvals, org, { order, asker: as, asked: still, along, start });
+    const attempted = await startOrAsk(approvals, org, {
+      ...{ order, asker: as, asked: still, start },
+      along: (id) => along(id, true),
+    });
     return { run: 'approval' in attempted ? attempted.approval.id : attempted.job, stored: true };
   }
 

@@ -106,6 +106,14 @@ describe('a rule', () => {
   });
 
   it.each([
+    [{ who: '{target}', x: 'y' }, 'parameters.x: there is no such parameter; there is who'],
+    [{}, 'parameters.who: it is missing'],
+  ])('that can never start with %j is not made', async (parameters, reason) => {
+    const { status, body } = await create({ task: undefined, runbook: { name: 'greet', parameters } });
+    expect([status, body]).toMatchObject([400, { error: expect.stringContaining(reason) }]);
+  });
+
+  it.each([
     [{ runbook: { name: 'greet', parameters: { who: '{target}' }, node: 'db9' } }, 'db9 is none of'],
     [{ runbook: { name: 'greet', parameters: { who: '{nothing}' } } }, 'the event has no attribute nothing'],
     [{ runbook: { name: 'greet', parameters: { who: 'far too long {target}' } } }, 'who'],
@@ -197,7 +205,6 @@ describe('a rule', () => {
   it.each([
     [{ runbook: { name: 'greet', parameters: { who: '{target}' }, node: 'x{target}' } }],
     [{ runbook: { name: 'greet', parameters: { who: 'far too long {target}' } } }],
-    [{ runbook: { name: 'greet', parameters: { who: '{target}', x: 'y' } } }],
     [{ runbook: { name: 'nowhere' } }],
     [{ task: { queue: 'resize', params: { file: '{nothing}' } } }],
   ])('tried with %j says what a run of it is told', async (work) => {

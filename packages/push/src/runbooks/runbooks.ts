@@ -49,7 +49,7 @@ import { runbookRan, runbookRemoved, runbookStored } from './events.js';
 import { RUNBOOK_LIMITS } from './limits.js';
 import type { Values } from './places.js';
 import { allRunbooks, findRunbook, findVersion, type RunbookRow, type VersionRow, versionsOf } from './reads.js';
-import { readValues, toldValues } from './values.js';
+import { checkGiven, readValues, toldValues } from './values.js';
 import { addRunbook, changeRunbook, countRunbooks, deleteRunbooks } from './writes.js';
 
 export interface RunbooksDeps {
@@ -229,6 +229,12 @@ export class Runbooks {
     const version = await this.version(row, number);
     const author = await this.#author(org, row);
     return { version, author, asked: await this.#asked(org, row.name, version.definition) };
+  }
+
+  /** Whether a run can go well with values for these, as it is now. @throws MusterError `invalid_field` for a parameter */
+  async checkGiven(org: Organization, name: string, given: readonly string[]): Promise<void> {
+    const { definition } = await this.version(await this.existing(org, name));
+    checkGiven(definition.parameters ?? {}, given);
   }
 
   /** @throws MusterError `invalid_field` for a parameter */

@@ -9,18 +9,34 @@ import type { Values } from './places.js';
 
 type Given = Readonly<Record<string, string | number>>;
 
-/** @throws MusterError `invalid_field`, which names the parameter. */
-export function readValues(parameters: Parameters, given: Given): Values {
-  const unknown = Object.keys(given).find((name) => !Object.hasOwn(parameters, name));
+/**
+ * Whether it can go well with values for these parameters, whatever they are.
+ * @throws MusterError `invalid_field`, which names the parameter.
+ */
+export function checkGiven(parameters: Parameters, given: readonly string[]): void {
+  checkKnown(parameters, given);
+  const missing = Object.entries(parameters).find(([name, parameter]) => !given.includes(name) && isNeeded(parameter));
+  if (missing !== undefined) throw invalid(`parameters.${missing[0]}`, 'it is missing');
+}
+
+function checkKnown(parameters: Parameters, given: readonly string[]): void {
+  const unknown = given.find((name) => !Object.hasOwn(parameters, name));
   if (unknown !== undefined) {
     const known = Object.keys(parameters).join(', ');
     throw invalid(`parameters.${unknown}`, `there is no such parameter; there is ${known === '' ? 'none' : known}`);
   }
+}
+
+const isNeeded = ({ default: standard, required }: Parameter): boolean => standard === undefined && required !== false;
+
+/** @throws MusterError `invalid_field`, which names the parameter. */
+export function readValues(parameters: Parameters, given: Given): Values {
+  checkKnown(parameters, Object.keys(given));
   const values = new Map<string, string>();
   for (const [name, parameter] of Object.entries(parameters)) {
     const value = Object.hasOwn(given, name) ? given[name] : parameter.default;
     if (value !== undefined) values.set(name, readValue(`parameters.${name}`, parameter, value));
-    else if (parameter.required !== false) throw invalid(`parameters.${name}`, 'it is missing');
+    else if (isNeeded(parameter)) throw invalid(`parameters.${name}`, 'it is missing');
   }
   return values;
 }

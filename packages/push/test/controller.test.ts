@@ -334,6 +334,15 @@ test('readers of the output are told of the end when it is stored, and not when 
   controller.outputReaders.close(subjectOf(PUSH_FEED, A), reader);
 });
 
+test('of a node that has not answered it is said which files it fetches first', async () => {
+  await agent.becomeIdle();
+  const file = { sha256: 'a'.repeat(64), size: 3_000_000 };
+  await start(A, { options: { uploads: [{ ...file, dest: '/srv/x', mode: 0o644 }] } });
+  expect(controller.why(ORG.id, A)?.nodes).toMatchObject([
+    { node: 'web1', reason: 'was asked and has not answered; before it does it fetches 1 file (2,930 KiB)' },
+  ]);
+});
+
 describe('waiting for busy nodes', () => {
   let other: TestAgent;
   const patient = { waitTimeout: 600, quorum: 0 } as const;

@@ -3,6 +3,7 @@ import type { NodeRegistry } from '@muster/nodes';
 import type { JobNode } from '../machine/job-node.js';
 import type { Hold, Stage } from '../machine/stage.js';
 import type { NodeOwners } from '../ownership/types.js';
+import { filesOf } from '../request/request-files.js';
 import type { PushJobNodeStatus } from '../types.js';
 import type { LiveJob } from './live-job.js';
 
@@ -47,7 +48,8 @@ function waiting(job: LiveJob, name: string, node: JobNode, around: Around): Wai
   const connected = around.nodes.get(job.org.id, name)?.peer ?? null;
   const lost = connected === null ? '; it has no connection to the command port now' : '';
   if (node.waits === 'turn') return { ...told, ...untilFree(job, name, around) };
-  if (node.status === 'new') return { ...told, waitsFor: 'vote', reason: `was asked and has not answered${lost}` };
+  if (node.status === 'new')
+    return { ...told, waitsFor: 'vote', reason: `was asked and has not answered${fetched(job)}${lost}` };
   if (job.state.phase === 'aborting') {
     return { ...told, waitsFor: 'abort', reason: `was told to abort and has not confirmed it${lost}` };
   }
@@ -56,6 +58,14 @@ function waiting(job: LiveJob, name: string, node: JobNode, around: Around): Wai
     return { ...told, waitsFor: 'start', reason: `was told to start and has not said that it runs${lost}` };
   if (job.state.phase === 'running') return { ...told, waitsFor: 'turn', reason: `is ready; ${pace(job)}` };
   return { ...told, waitsFor: 'quorum', reason: 'is ready; the quorum is not decided yet' };
+}
+
+/** Files may take long. */
+function fetched({ spec }: LiveJob): string {
+  const files = filesOf(spec.options);
+  if (files.length === 0) return '';
+  const bytes = files.reduce((sum, file) => sum + file.size, 0);
+  return `; before it does it fetches ${count(files.length, 'file')} (${Math.ceil(bytes / 1024).toLocaleString('en-US')} KiB)`;
 }
 
 function untilFree(job: LiveJob, name: string, { owners }: Around): Pick<WaitingNode, 'waitsFor' | 'reason' | 'jobId'> {

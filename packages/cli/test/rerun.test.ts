@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { run } from '../src/run.js';
 import { type ApiServer, apiServer, json } from './support/api-server.js';
 import { testWorld } from './support/world.js';
@@ -10,15 +10,24 @@ const ID = 'a'.repeat(32);
 let server: ApiServer | undefined;
 afterEach(() => server?.close());
 
+let told = '';
+
 /** What was posted to start the job. */
-async function posted(argv: readonly string[]): Promise<unknown> {
+async function posted(argv: readonly string[], earlier: object = {}): Promise<unknown> {
   server = await apiServer({
-    [`GET ${JOBS}/${EARLIER}`]: json({ id: EARLIER, status: 'complete', command: 'chef-client', nodes: {} }),
+    [`GET ${JOBS}/${EARLIER}`]: json({
+      id: EARLIER,
+      status: 'complete',
+      command: 'chef-client',
+      nodes: {},
+      ...earlier,
+    }),
     [`POST ${JOBS}/preview`]: json({ count: 1, nodes: ['n'], restricted: [] }),
     [`POST ${JOBS}`]: json({ id: ID, uri: '' }, 201),
   });
   const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
   expect(await run(['push', ...argv], world), world.err()).toBe(0);
+  told = world.err();
   const [request] = server.received.filter(({ method, path }) => method === 'POST' && path === JOBS);
   return JSON.parse(request?.body ?? 'null');
 }
@@ -52,5 +61,67 @@ test.each([
     capture_output: true,
     quorum: 'default',
     from_job: { id: EARLIER, statuses: ['failed', 'crashed', 'timed_out', 'aborted'] },
+  });
+});
+
+describe('the pace of the earlier job', () => {
+  const pace = {
+    run_timeout: 60,
+    voting_timeout: 20,
+    node_timeout: 30,
+    ack_timeout: 10,
+    concurrency: 1,
+    start_rate: 2,
+    max_failures: 0,
+    on_failures: 'hold',
+    batches: [1, 7],
+    batch_confirm: true,
+    when_busy: 'wait',
+    wait_timeout: 5,
+  };
+  const argv = ['rerun', EARLIER, '--not-started', '--detach'];
+
+  test('is kept, and told as flags', async () => {
+    expect(await posted(argv, pace)).toMatchObject(pace);
+    expect(told).toBe(
+      `As job ${EARLIER}: --concurrency 1 --start-rate 2 --max-failures 0 --on-failures hold --first 1 --then 7 --confirm --node-timeout 30s --ack-timeout 10s --when-busy wait --wait-timeout 5s\n`,
+    );
+  });
+
+  test('also of what takes files along', async () => {
+    const script = { name: 'a.sh', sha256: 'x', size: 1, args: [] };
+    expect(await posted(argv, { ...pace, command: 'script:a.sh', script })).toMatchObject({ ...pace, script });
+  });
+
+  test('gives way to flags', async () => {
+    const flags = [
+      '--concurrency',
+      '3',
+      '--batch',
+      '2',
+      '--pause',
+      '9s',
+      '--when-busy',
+      'skip',
+      '--on-failures',
+      'end',
+    ];
+    const body = (await posted([...argv, ...flags], pace)) as object;
+    expect(body).toMatchObject({ concurrency: 3, max_failures: 0, on_failures: 'end', batches: [2], batch_pause: 9 });
+    expect(body).not.toHaveProperty('batch_confirm');
+    expect(body).not.toHaveProperty('wait_timeout');
+    expect(told).toBe(`As job ${EARLIER}: --start-rate 2 --max-failures 0 --node-timeout 30s --ack-timeout 10s\n`);
+  });
+
+  test('is what --confirm goes with', async () => {
+    const { batch_confirm: _, ...paused } = { ...pace, batch_pause: 5 };
+    const body = await posted([...argv, '--confirm'], paused);
+    expect(body).toMatchObject({ batches: [1, 7], batch_confirm: true });
+    expect(body).not.toHaveProperty('batch_pause');
+  });
+
+  test('is not told where it has no brakes', async () => {
+    expect(await posted(argv, { run_timeout: 60, voting_timeout: 20 })).toMatchObject({ run_timeout: 60 });
+    expect(told).toBe('');
   });
 });

@@ -6,6 +6,7 @@ import { MAX_JOB_FILE_BYTES } from '../../limits.js';
 import type { ShareText } from '../../share.js';
 import { joinWords } from '../../words.js';
 import { type BatchOptions, batchSizes } from './batches.js';
+import { keptPace, type Pace } from './pace.js';
 import type { Chosen, Target } from './target.js';
 
 /** Flags of `push start` and `push rerun` that travel to the server. */
@@ -34,26 +35,33 @@ export interface JobOptions extends BatchOptions {
 /** The body of POST jobs. Keys that were not given are absent. */
 export type JobRequest = { readonly command?: string } & Readonly<Record<string, unknown>>;
 
-export function jobRequest(chosen: Chosen, options: JobOptions, cwd: string): JobRequest {
+export function jobRequest(chosen: Chosen, options: JobOptions, cwd: string, earlier: Pace = {}): JobRequest {
   if (chosen.words.length === 0) {
     throw new MusterError('usage', { reason: 'no command: write it after --, for example -- uname -a' });
   }
-  return { command: joinWords(chosen.words), ...requestWithoutCommand(chosen.target, options, cwd) };
+  return { command: joinWords(chosen.words), ...requestWithoutCommand(chosen.target, options, cwd, earlier) };
 }
 
-/** What a job does is said by what it brings. */
-export function requestWithoutCommand(target: Target, options: JobOptions, cwd: string): JobRequest {
+/** What a job does is said by what it brings. @param earlier What counts unless a flag says otherwise */
+export function requestWithoutCommand(
+  target: Target,
+  options: JobOptions,
+  cwd: string,
+  earlier: Pace = {},
+): JobRequest {
   const kept = options.capture === false ? {} : { capture_output: true };
-  if (options.onFailures !== undefined && options.maxFailures === undefined) {
+  const given = jobOptions(options, cwd);
+  const body = { ...keptPace(earlier, given), ...given };
+  if (options.onFailures !== undefined && !('max_failures' in body)) {
     throw new MusterError('usage', { reason: '--on-failures goes with --max-failures: say how many are too many' });
   }
   for (const flag of ['pause', 'confirm'] as const) {
-    if (options[flag] !== undefined && options.batch === undefined && options.first === undefined)
+    if (options[flag] !== undefined && !('batches' in body))
       throw new MusterError('usage', { reason: `--${flag} goes with --batch or --first` });
   }
   // Any node at all: without one there is nothing to run.
   const quorum = options.available === true ? 1 : (options.quorum ?? 'default');
-  return { ...target, ...jobOptions(options, cwd), quorum, ...kept };
+  return { ...target, ...body, quorum, ...kept };
 }
 
 /** Of these flags those that were given, as the body has them; what they go with may stand in what they change. */

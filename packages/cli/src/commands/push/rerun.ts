@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Job } from '../../api.js';
 import { MusterError } from '../../errors.js';
 import { nodeStatusNamed } from '../../node-words.js';
 import { type Call, clientCommand, collect, does, type Shell } from '../../shell.js';
@@ -7,8 +8,9 @@ import { addJobFlags } from './job-flags.js';
 import { jobId, takesJob } from './job-id.js';
 import { type LaunchOptions, launch } from './launch.js';
 import { FAILED, NOT_STARTED } from './outcome.js';
+import { keptPace, type Pace, paceOf, paceText } from './pace.js';
 import { readJob } from './read-job.js';
-import { type JobOptions, jobRequest, requestWithoutCommand } from './request.js';
+import { type JobOptions, jobOptions, jobRequest, requestWithoutCommand } from './request.js';
 import { nodesOfGroup } from './results/index.js';
 import type { Target } from './target.js';
 import { commandAfterDashes } from './without-dashes.js';
@@ -30,7 +32,8 @@ export const RERUN_FLAGS = {
 export function addRerun(push: Command, shell: Shell): void {
   const command = clientCommand(push, {
     usage: 'rerun <job> [command...]',
-    summary: 'run the command of an earlier job again on its nodes that failed or were not started',
+    summary:
+      'run the command of an earlier job again on its nodes that failed or were not started; with its concurrency, batches, failures allowed and timeouts (shares as the counts that they were), unless flags say otherwise',
     examples: [
       'muster push rerun JOB --failed',
       'muster push rerun JOB --failed --not-started --quorum 50%',
@@ -77,11 +80,23 @@ export async function rerun(
       ? { from_job: { id: earlier.id, statuses } }
       : { nodes: await nodesOfGroup(call, earlier.id, checkedGroup(call.options)) };
   const brought = luggageOf(call, earlier);
+  const { cwd } = call.world;
+  const pace = paceOf(earlier);
   if (words.length === 0 && brought !== null) {
-    return launch(call, target, requestWithoutCommand(target, call.options, call.world.cwd), brought);
+    const body = requestWithoutCommand(target, call.options, cwd, pace);
+    tellKept(call, earlier, pace);
+    return launch(call, target, body, brought);
   }
   const chosen = { target, words: words.length > 0 ? words : [earlier.command] };
-  return launch(call, target, jobRequest(chosen, call.options, call.world.cwd));
+  const body = jobRequest(chosen, call.options, cwd, pace);
+  tellKept(call, earlier, pace);
+  return launch(call, target, body);
+}
+
+/** Before anything starts: whoever wants it faster, or slower, sees the flags. */
+function tellKept(call: Call<JobOptions>, earlier: Job, pace: Pace): void {
+  const text = paceText(keptPace(pace, jobOptions(call.options, call.world.cwd)));
+  if (text !== '') call.out.note(`As job ${earlier.id}: ${text}`);
 }
 
 /** @throws MusterError `usage` beside another choice. */

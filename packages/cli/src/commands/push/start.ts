@@ -40,7 +40,7 @@ export function addStart(push: Command, shell: Shell): void {
     .option('--job-status <status>', '… that ended so; several separated by commas')
     .option(
       '--rerun <job>',
-      'as `push rerun JOB`: an earlier job again, where it did not succeed; its command unless given',
+      'as `push rerun JOB`: an earlier job again, where it did not succeed; its command, concurrency, batches, failures allowed and timeouts unless given',
     )
     .option('--failed', `with --rerun: only ${RERUN_FLAGS.failed}`)
     .option('--not-started', `with --rerun: only ${RERUN_FLAGS.notStarted}`);

@@ -196,6 +196,17 @@ describe('whom a runbook names', () => {
       expect([request.path, (await send({ ...request, ...as })).status]).toEqual([request.path, 403]);
   });
 
+  it('learns what is not there only who may look at all', async () => {
+    for (const path of ['nosuch/run', 'nosuch/preview']) {
+      expect(await refused(await post(path, {}))).toContain('404 not_found');
+      expect(await refused(await post(path, {}, { as: 'normal user' }))).toContain('403 forbidden');
+    }
+    const execute = { users: ['grantee'], clients: [], groups: [] };
+    await server.auth.nodeGroups.put(server.org, 'granted', { nodes: ['web1'], query: null, execute }, ME);
+    const others = await create({ runners: [] }, { as: 'grantee' });
+    expect(await refused(await post(`${others}/run`, {}))).toContain('403 forbidden');
+  });
+
   it('is told apart from who is not there, who may yet come', async () => {
     const runners = ['normal', 'group:operators', 'group:oprators', 'nromal', 'client:web9'];
     const name = await create({ runners, approval: { by: ['admin', 'bob'] } });

@@ -142,11 +142,12 @@ export function runbookRoutes(app: App, { runbooks, approvals, auth }: RunbookRo
   app.route({
     method: 'POST',
     url: `${RUNBOOKS}/:runbook/preview`,
-    config: { permission: 'runbook:run', empowers: false },
+    config: { permission: 'member', empowers: false },
     schema: {
       tags,
       operationId: 'previewRunbook',
       summary: 'What a run would be, and on which nodes, without starting it',
+      description: 'Needs `runbook:run`.',
       params: schemas.RunbookParams,
       body: schemas.RunBody,
       response: { 200: schemas.PlanAnswer },
@@ -161,13 +162,13 @@ export function runbookRoutes(app: App, { runbooks, approvals, auth }: RunbookRo
   app.route({
     method: 'POST',
     url: `${RUNBOOKS}/:runbook/run`,
-    config: { permission: 'runbook:run', empowers: false },
+    config: { permission: 'member', empowers: false },
     schema: {
       tags,
       operationId: 'runRunbook',
       summary: 'Run it: start its push job',
       description:
-        'The caller may look at the job and its output; that gives no right to abort it, nor to other jobs. 202: it waits for a second person, who grants it.',
+        'Needs `runbook:run`. The caller may look at the job and its output; that gives no right to abort it, nor to other jobs. 202: it waits for a second person, who grants it.',
       params: schemas.RunbookParams,
       body: schemas.RunBody,
       response: { 201: jobSchemas.StartedAnswer, 202: schemas.AskedAnswer },
@@ -192,10 +193,23 @@ export function runbookRoutes(app: App, { runbooks, approvals, auth }: RunbookRo
     return runbooks.existing(organization, params.runbook);
   }
 
+  /**
+   * Whether it is there is told only to those who may look at it.
+   * @throws MusterError `not_found`, `forbidden`
+   */
+  async function runnable(request: OfRunbook): Promise<RunbookRow> {
+    const { caller, organization, params } = request;
+    const may = (permission: 'runbook:read' | 'runbook:run') =>
+      auth.authorize(caller, organization, permission, params.runbook);
+    if (await may('runbook:run')) return existing(request);
+    if (await may('runbook:read')) await existing(request);
+    throw auth.rights.forbidden(caller.name, 'runbook:run');
+  }
+
   async function planned(request: OfRunbook & { readonly body: schemas.RunFields }) {
     const { parameters = {}, version } = request.body;
     const asked = { parameters, ...(version !== undefined && { version }) };
-    return runbooks.plan(request.organization, await existing(request), asked);
+    return runbooks.plan(request.organization, await runnable(request), asked);
   }
 
   /** One's own, or all for those who may start any push job. @throws MusterError `not_found`, `forbidden` */

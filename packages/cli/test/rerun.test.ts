@@ -13,8 +13,9 @@ afterEach(() => server?.close());
 let told = '';
 
 /** What was posted to start the job. */
-async function posted(argv: readonly string[], earlier: object = {}): Promise<unknown> {
+async function posted(argv: readonly string[], earlier: object = {}, nodes: readonly object[] = []): Promise<unknown> {
   server = await apiServer({
+    [`GET ${JOBS}/${EARLIER}/nodes`]: json(nodes),
     [`GET ${JOBS}/${EARLIER}`]: json({
       id: EARLIER,
       status: 'complete',
@@ -123,5 +124,28 @@ describe('the pace of the earlier job', () => {
   test('is not told where it has no brakes', async () => {
     expect(await posted(argv, { run_timeout: 60, voting_timeout: 20 })).toMatchObject({ run_timeout: 60 });
     expect(told).toBe('');
+  });
+});
+
+describe('--not-started', () => {
+  const node = (node_name: string, status: string, reason: string | null, started_at: string | null = null) => ({
+    node_name,
+    status,
+    reason,
+    started_at,
+  });
+  const late = node('late', 'timed_out', 'not started before the job timed out');
+  const ran = node('ran', 'timed_out', 'did not answer the abort', '2026-11-30T12:00:00Z');
+  const silent = node('silent', 'timed_out', 'did not answer the abort');
+  const away = node('away', 'unavailable', 'down');
+  const earlier = { status: 'timed_out', nodes: { unavailable: ['away'], timed_out: ['late', 'ran', 'silent'] } };
+  const argv = ['rerun', EARLIER, '--not-started', '--detach'];
+
+  test('takes nodes whose turn did not come before the job timed out, and none that may have run', async () => {
+    expect(await posted(argv, earlier, [away, late, ran, silent])).toMatchObject({ nodes: ['away', 'late'] });
+    await server?.close();
+    expect(await posted(argv, earlier, [away, ran])).toMatchObject({
+      from_job: { statuses: ['nacked', 'unavailable', 'was_ready'] },
+    });
   });
 });

@@ -69,10 +69,13 @@ describe('targets', () => {
   it('from_job: says of which job no node has such a status', async () => {
     const first = await server.start({ command: 'x', nodes: ['web1', 'web2', 'gone'], quorum: 2 });
     await server.finish(first);
-    const response = await post({ command: 'x', from_job: { id: first, statuses: ['nacked', 'crashed'] } });
+    const response = await post({
+      command: 'x',
+      from_job: { id: first, statuses: ['nacked', 'crashed', 'was_ready'] },
+    });
     expect([response.status, await response.json()]).toEqual([
       400,
-      { error: `no node of job ${first} is nacked, crashed` },
+      { error: `no node of job ${first} is refused, crashed or not started` },
     ]);
   });
 

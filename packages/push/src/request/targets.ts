@@ -5,6 +5,7 @@ import type { Schema, Write } from '@muster/store';
 import type { Kysely } from 'kysely';
 import { MusterError } from '../errors.js';
 import { findJob, jobNodeNames } from '../repository/reads.js';
+import type { PushJobNodeStatus } from '../types.js';
 import { invalid } from './fields.js';
 import type { Target } from './request-target.js';
 
@@ -69,7 +70,21 @@ const NOTHING_CHOSEN: ReadonlySet<string> = new Set(['no_nodes_matched', 'no_job
 
 function nothingChosen(target: Target, described: string): MusterError {
   if (target.kind !== 'from_job') return new MusterError('no_nodes_matched', { target: described });
-  return new MusterError('no_job_nodes_matched', { job: target.jobId, statuses: target.statuses.join(', ') });
+  return new MusterError('no_job_nodes_matched', { job: target.jobId, statuses: inWords(target.statuses) });
+}
+
+/** As people read them; those of Chef's protocol say little by themselves. */
+const WORDS: Readonly<Partial<Record<PushJobNodeStatus, string>>> = {
+  nacked: 'refused',
+  was_ready: 'not started',
+  timed_out: 'timed out',
+};
+
+/** `failed`, `refused or not started`, `refused, unavailable or not started`. */
+function inWords(statuses: readonly PushJobNodeStatus[]): string {
+  const words = statuses.map((status) => WORDS[status] ?? status);
+  const last = words.pop() ?? '';
+  return words.length === 0 ? last : `${words.join(', ')} or ${last}`;
 }
 
 async function targetNames(deps: TargetDeps, org: Organization, target: Target): Promise<readonly string[]> {

@@ -45,6 +45,11 @@ export function reasonText(node: JobNode): string {
   return '';
 }
 
+/** The job timed out before it was started. A start that was sent may have begun the command, and has another reason. */
+export function hadNoTurn({ status, started_at, reason }: JobNode): boolean {
+  return status === 'timed_out' && started_at === null && reason?.startsWith('not started') === true;
+}
+
 /** For whom that many nodes are enough. */
 export function needsFewer(ready: number): string {
   return `--quorum ${ready}, or --available, needs fewer`;

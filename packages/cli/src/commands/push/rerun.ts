@@ -6,6 +6,7 @@ import { type Call, clientCommand, collect, does, type Shell } from '../../shell
 import { luggageOf } from './files.js';
 import { addJobFlags } from './job-flags.js';
 import { jobId, takesJob } from './job-id.js';
+import { hadNoTurn, jobNodes } from './job-nodes.js';
 import { type LaunchOptions, launch } from './launch.js';
 import { FAILED, NOT_STARTED } from './outcome.js';
 import { keptPace, type Pace, paceOf, paceText } from './pace.js';
@@ -26,7 +27,7 @@ export interface RerunChoice {
 
 export const RERUN_FLAGS = {
   failed: 'nodes that failed, crashed, timed out or were aborted',
-  notStarted: 'nodes that refused, were unavailable, or were ready and never started',
+  notStarted: 'nodes that refused, were unavailable, or were ready and never started, also before the job timed out',
 } as const;
 
 export function addRerun(push: Command, shell: Shell): void {
@@ -77,7 +78,7 @@ export async function rerun(
   const { group } = call.options;
   const target: Target =
     group === undefined
-      ? { from_job: { id: earlier.id, statuses } }
+      ? await nodesThatEnded(call, earlier, statuses)
       : { nodes: await nodesOfGroup(call, earlier.id, checkedGroup(call.options)) };
   const brought = luggageOf(call, earlier);
   const { cwd } = call.world;
@@ -91,6 +92,20 @@ export async function rerun(
   const body = jobRequest(chosen, call.options, cwd, pace);
   tellKept(call, earlier, pace);
   return launch(call, target, body);
+}
+
+/**
+ * Those of a job that timed out before their turn have the status of those that ran too long: where they are wanted
+ * without these, they are named.
+ */
+async function nodesThatEnded(call: Call<RerunChoice>, earlier: Job, statuses: readonly string[]): Promise<Target> {
+  const target = { from_job: { id: earlier.id, statuses } };
+  const { timed_out: late = [] } = earlier.nodes ?? {};
+  if (call.options.notStarted !== true || statuses.includes('timed_out') || late.length === 0) return target;
+  const all = await jobNodes(call, earlier.id);
+  if (!all.some(hadNoTurn)) return target;
+  const chosen = all.filter((node) => statuses.includes(node.status) || hadNoTurn(node));
+  return { nodes: chosen.map(({ node_name }) => node_name) };
 }
 
 /** Before anything starts: whoever wants it faster, or slower, sees the flags. */

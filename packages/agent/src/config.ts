@@ -284,7 +284,8 @@ export async function loadAgentConfig(file: string): Promise<AgentConfig> {
   try {
     parsed = parse(await readFile(file, 'utf8'));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    // YAML's messages go on with an excerpt of the file.
+    const [reason = ''] = (error instanceof Error ? error.message : String(error)).split(':\n\n');
     throw new MusterError('invalid_configuration', { reason: `${file}: ${reason}` }, { cause: error });
   }
   return parseAgentConfig(parsed, file);

@@ -37,6 +37,7 @@ describe('configuration file', () => {
     await expect(load('labels: {a: [1]}')).rejects.toThrow(/labels/);
     await expect(load('[1]')).rejects.toThrow(/object/);
     await expect(load('a: [')).rejects.toThrow(/configuration/);
+    await expect(load('a: b: c\n')).rejects.toThrow(/: Nested [^\n]+ column 4$/);
     await expect(loadAgentConfig(join(place.dir, 'none'))).rejects.toThrow(/ENOENT/);
   });
   it('a place of files that is none is told with what it may be', async () => {

@@ -70,6 +70,12 @@ export const CLI_ERRORS = declareErrors({
     message: 'there is no output of run {attempt} of task {id}',
     fix: 'See its runs, and why it is where it is: muster task show {id}',
   },
+  malformed_document: {
+    status: 400,
+    exit: 2,
+    message: '{place} is not {form}: {reason}',
+    fix: 'Correct it there, and run the command again.',
+  },
   tasks_not_added: {
     status: 400,
     exit: 1,

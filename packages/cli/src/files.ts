@@ -23,7 +23,7 @@ export function readingOf<T>(path: string, read: () => T): T {
 
 /**
  * The JSON of a file; `-`: of standard input.
- * @throws MusterError `usage` when it cannot be read, is no JSON, or too long.
+ * @throws MusterError `malformed_document` when it is no JSON, `usage` when it cannot be read or is too long.
  */
 export function jsonOf(world: World, path: string): Promise<unknown> {
   return documentOf(world, path, 'JSON', JSON.parse);
@@ -44,8 +44,10 @@ async function documentOf(
   try {
     return parsed(text);
   } catch (error) {
-    const reason = printable(error instanceof Error ? error.message : String(error));
-    throw new MusterError('usage', { reason: `${nameOf(path)} is not ${form}: ${reason}` }, { cause: error });
+    // YAML's messages go on with an excerpt of the file.
+    const [said = ''] = (error instanceof Error ? error.message : String(error)).split(':\n\n');
+    const reason = printable(said);
+    throw new MusterError('malformed_document', { place: nameOf(path), form, reason }, { cause: error });
   }
 }
 

@@ -148,6 +148,19 @@ describe('push start', () => {
     expect(asked).not.toContain(`${JOBS}/J/output`);
     expect(world.out()).not.toContain('hello');
     expect(asked).toContain(`${JOBS}/J/output/n7/stderr`);
+    // The line is wiped: where it can be read is told at the end.
+    expect(world.err()).toContain('What the nodes wrote: muster push results J ');
+  });
+
+  test('says where output is only to whom it was not shown', async () => {
+    for (const [nodes, terminal, ...argv] of [
+      [eleven, false],
+      [['n0'], true],
+      [eleven, false, '--output', 'none'],
+    ] as const) {
+      expect((await started(nodes, terminal, ...argv)).world.err()).not.toContain('muster push results');
+      await server?.close();
+    }
   });
 
   test('--output none and --json show no output', async () => {

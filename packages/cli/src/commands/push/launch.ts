@@ -8,7 +8,7 @@ import { isAsked, tellAsked, type Asked as Waiting } from '../approval/asked.js'
 import { warnOfUnquoted } from '../unquoted.js';
 import { batchesText } from './batches.js';
 import { needsFewer, tellEnd } from './job-nodes.js';
-import type { OutputChoice } from './live/view.js';
+import { type OutputChoice, tellUnseen } from './live/view.js';
 import { readJob } from './read-job.js';
 import type { JobRequest } from './request.js';
 import { tellResults } from './results/index.js';
@@ -125,6 +125,7 @@ export async function seeThrough(
     const whole = await luggage.ended(watched.job);
     return whole && isSuccess(watched.job) ? EXIT.ok : EXIT.failed;
   }
+  tellUnseen(call, watched.job, call.options.output);
   return isSuccess(watched.job) ? EXIT.ok : EXIT.failed;
 }
 

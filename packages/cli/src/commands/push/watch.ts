@@ -5,7 +5,7 @@ import { clientCommand, does, type Shell } from '../../shell.js';
 import { addOutputFlag } from './job-flags.js';
 import { jobId, takesJob } from './job-id.js';
 import { tellEnd } from './job-nodes.js';
-import type { OutputChoice } from './live/view.js';
+import { type OutputChoice, tellUnseen } from './live/view.js';
 import { tellResults } from './results/index.js';
 import { watchJob } from './watching.js';
 
@@ -26,6 +26,7 @@ export function addWatch(push: Command, shell: Shell): void {
     if (watched.kind === 'left') return watched.exit;
     await tellResults(call, watched.job, call.options.output);
     await tellEnd(call, watched.job);
+    tellUnseen(call, watched.job, call.options.output);
     return isSuccess(watched.job) ? EXIT.ok : EXIT.failed;
   });
 }

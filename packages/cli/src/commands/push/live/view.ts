@@ -4,6 +4,7 @@ import type { StatusLine } from '../../../progress.js';
 import type { Call } from '../../../shell.js';
 import type { FeedEvent } from '../../../sse.js';
 import { endOfRun } from '../../../tally.js';
+import { FAILED } from '../outcome.js';
 import { followOutput } from './feed.js';
 import { LiveLines, MOST_ALIGNED, type ShownText } from './lines.js';
 import { NewestFailing } from './newest-failing.js';
@@ -32,6 +33,15 @@ export function viewOf(
   if (choice === 'none' || choice === 'grouped' || job.capture_output !== true) return { kind: 'progress' };
   if (terminal && choice === undefined && names.length > MOST_ALIGNED) return { kind: 'progress' };
   return { kind: 'lines', names: names.length === 1 ? null : names };
+}
+
+/** After the end, when nodes failed and only counts were shown of them: where to read what they wrote. */
+export function tellUnseen(call: Call<object>, job: Job, choice: OutputChoice | undefined): void {
+  if (choice !== undefined || job.capture_output !== true || call.out.json) return;
+  if (viewOf(job, choice, call.out.onTerminal).kind === 'lines') return;
+  if (FAILED.some((status) => (job.nodes?.[status]?.length ?? 0) > 0)) {
+    call.out.note(`What the nodes wrote: muster push results ${job.id}   Line by line: muster push output ${job.id}`);
+  }
 }
 
 export interface LiveView {

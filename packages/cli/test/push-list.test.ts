@@ -49,6 +49,27 @@ test('complete is red when nodes failed', async () => {
   );
 });
 
+test.each([
+  ['confirm', 'held'],
+  ['failures', 'held'],
+  ['pause', 'running'],
+  [null, 'running'],
+])('one that waits for %s is %s', async (hold, shown) => {
+  const batch = { number: 1, hold, excused: 0 };
+  const running = { status: 'running', counts: { ready: 7, succeeded: 1 }, batch };
+  expect(await list(running)).toMatch(new RegExp(`^${ID}  ${shown} +7 waiting, 1 ok  `, 'm'));
+  await server?.close();
+  server = await apiServer({
+    [`GET /organizations/o/pushy/jobs/${ID}`]: json({ ...JOB, ...running }),
+    [`GET /organizations/o/pushy/jobs/${ID}/nodes`]: json([]),
+  });
+  const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+  expect(await run(['push', 'status', ID], world)).toBe(0);
+  expect(world.out()).toContain(shown === 'held' ? 'running, held since' : 'running since');
+  await server.close();
+  expect(JSON.parse(await list(running, { argv: ['--json'] }))).toMatchObject([{ status: 'running' }]);
+});
+
 test('--json has whole ids, counts, times as all others are, and who started it', async () => {
   const jobs = JSON.parse(await list({ counts: { failed: 6 } }, { argv: ['--json'] })) as unknown[];
   expect(jobs).toEqual([{ ...JOB, created_at: '2012-09-16T12:00:00.000Z', counts: { failed: 6 } }]);

@@ -4,7 +4,7 @@ import { duration } from '../../duration.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
 import { timeText } from '../../summary.js';
 import { shownId } from './job-id.js';
-import { countsText, outcomeColour } from './outcome.js';
+import { countsText, isHeld, outcomeColour } from './outcome.js';
 
 interface ListOptions {
   readonly status?: string;
@@ -39,7 +39,7 @@ export function addList(push: Command, shell: Shell): void {
       ['Job', 'Status', 'Nodes', 'User', 'Started', 'Command'],
       jobs.map((job) => [
         shownId(call, job.id),
-        job.status,
+        isHeld(job) ? 'held' : job.status,
         countsText(job.counts ?? {}),
         job.created_by,
         timeText(job.created_at),

@@ -23,6 +23,11 @@ export function countsText(counts: Counts): string {
   return parts.join(', ');
 }
 
+/** It waits for somebody to say `push continue`; in a pause it goes on by itself. */
+export function isHeld({ status, batch }: Pick<Job, 'status' | 'batch'>): boolean {
+  return status === 'running' && (batch?.hold === 'confirm' || batch?.hold === 'failures');
+}
+
 /** *Complete* says nothing about success: how its nodes ended does. Other statuses speak for themselves. */
 export function outcomeColour(job: Pick<Job, 'status' | 'counts'>): Colour | undefined {
   if (job.status !== 'complete' || job.counts === undefined) return undefined;

@@ -4,7 +4,7 @@ import { type Call, clientCommand, does, type Shell } from '../../shell.js';
 import { nodeLine, summaryLines, timeText } from '../../summary.js';
 import { jobId, takesJob } from './job-id.js';
 import { jobNode, jobNodes, nodeTable } from './job-nodes.js';
-import { statusText } from './outcome.js';
+import { isHeld, statusText } from './outcome.js';
 import { readJob } from './read-job.js';
 
 interface StatusOptions {
@@ -53,7 +53,7 @@ async function wholeJob(call: Call<object>, id: string): Promise<void> {
   const [job, nodes] = await Promise.all([readJob(call, id), jobNodes(call, id)]);
   call.out.document({ ...job, job_nodes: nodes });
   if (call.out.json) return;
-  const standing = job.aborting === true ? `${job.status}, aborting` : job.status;
+  const standing = [job.status, ...(job.aborting === true ? ['aborting'] : isHeld(job) ? ['held'] : [])].join(', ');
   const why = job.reason === undefined || job.reason === null ? '' : `  (${printable(job.reason)})`;
   call.out.line(`Job      ${job.id}`);
   call.out.line(`Command  ${printable(job.command)}`);

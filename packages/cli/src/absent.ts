@@ -5,6 +5,15 @@ import { printable } from './printable.js';
 const NAMED = 5;
 /** Reasons that are told apart. */
 const REASONS = 10;
+const BUSY = 'busy';
+
+type Told = Pick<JobNode, 'node_name' | 'reason' | 'status'>;
+
+export interface Absence {
+  readonly lines: readonly string[];
+  /** Names of those of whom the lines tell everything. */
+  readonly told: ReadonlySet<string>;
+}
 
 /**
  * Nodes that were asked and never ran the command, by why; nothing when there are none:
@@ -13,7 +22,7 @@ const REASONS = 10;
  *       down: web1
  *       refused: not allowed: web2
  */
-export function absentLines(nodes: readonly Pick<JobNode, 'node_name' | 'reason' | 'status'>[]): string[] {
+export function absence(nodes: readonly Told[]): Absence {
   const reasons = new Map<string, string[]>();
   for (const { node_name, status, reason } of nodes) {
     if (status !== 'nacked' && status !== 'unavailable' && status !== 'was_ready') continue;
@@ -22,23 +31,27 @@ export function absentLines(nodes: readonly Pick<JobNode, 'node_name' | 'reason'
     if (names === undefined) reasons.set(text, [node_name]);
     else names.push(node_name);
   }
-  if (reasons.size === 0) return [];
+  if (reasons.size === 0) return { lines: [], told: new Set() };
   const absent = [...reasons].sort(([, a], [, b]) => b.length - a.length);
   const count = absent.reduce((sum, [, names]) => sum + names.length, 0);
   const lines = absent.slice(0, REASONS).map(([text, names]) => `  ${text}: ${named(names)}`);
   const others = absent.slice(REASONS).reduce((sum, [, names]) => sum + names.length, 0);
-  return [
+  // With what each of the busy is busy is left out.
+  const whole = absent.slice(0, REASONS).filter(([text]) => text !== BUSY);
+  const told = new Set(whole.flatMap(([, names]) => names.slice(0, NAMED)));
+  const all = [
     `${count} of ${nodes.length} nodes did not take part`,
     ...lines,
     ...(others > 0 ? [`  for other reasons: ${others}`] : []),
   ];
+  return { lines: all, told };
 }
 
 function whyAbsent(status: JobNode['status'], reason: string | null): string {
   const text = printable(reason ?? '');
   if (status === 'was_ready') return text === '' ? 'not started' : text;
   // The busy are told together, whatever they are busy with.
-  if (/^busy\b/.test(text)) return 'busy';
+  if (/^busy\b/.test(text)) return BUSY;
   if (status === 'nacked') return text === 'permission denied' ? text : `refused${text === '' ? '' : `, ${text}`}`;
   return text === '' ? 'not available' : text;
 }

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
-import { absentLines } from '../src/absent.js';
+import { absence } from '../src/absent.js';
 import type { JobNode } from '../src/api.js';
+
+const absentLines = (nodes: Parameters<typeof absence>[0]) => absence(nodes).lines;
 
 const node = (node_name: string, status: JobNode['status'], reason: string | null = null) => ({
   node_name,
@@ -26,6 +28,13 @@ test('who did not take part is told by why, the most first', () => {
     '  refused, not allowed: e',
     '  permission denied: f',
     '  not started: 3 nodes failed, 2 allowed: g',
+  ]);
+  // What the busy are busy with, and who is not named, is left to others.
+  expect([...absence(nodes).told].sort()).toEqual([
+    'e',
+    'f',
+    'g',
+    ...Array.from({ length: 5 }, (_, n) => `h${n}\u001b`),
   ]);
 });
 

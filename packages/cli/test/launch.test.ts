@@ -132,12 +132,13 @@ test('a job without quorum names how many would have been enough', async () => {
     id: ID,
     command: 'x',
     status: 'quorum_failed',
-    nodes: { was_ready: ['web1'], unavailable: ['web2'] },
+    nodes: { was_ready: ['web1'], unavailable: ['web2'], nacked: ['web3'] },
   };
   const node = { reason: null, exit_code: null, signal: null, started_at: null, updated_at: '2026-01-01T00:00:00Z' };
   const nodes = [
     { ...node, node_name: 'web1', status: 'was_ready' },
     { ...node, node_name: 'web2', status: 'unavailable', reason: 'down' },
+    { ...node, node_name: 'web3', status: 'nacked', reason: 'busy with job 4f' },
   ];
   server = await apiServer({
     [`POST ${JOBS}`]: json({ id: ID, uri: '' }, 201),
@@ -145,8 +146,13 @@ test('a job without quorum names how many would have been enough', async () => {
     [`GET ${JOBS}/${ID}/nodes`]: json(nodes),
   });
   const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
-  expect(await run(['push', 'start', '--node', 'web1', 'web2', '--', 'x'], world)).toBe(1);
+  expect(await run(['push', 'start', '--node', 'web1', 'web2', 'web3', '--', 'x'], world)).toBe(1);
   expect(world.err()).toContain('--quorum 1, or --available, needs fewer');
+  // Who did not take part is told once; the table has only what is not told there.
+  expect(world.out()).toContain('  not started: web1\n  down: web2\n  busy: web3\n');
+  const [, table = ''] = world.out().split('Node name');
+  expect(table).toMatch(/^web3 +refused +busy with job 4f /m);
+  expect(table).not.toMatch(/web1|web2/);
 });
 
 test('a hundred nodes are started without a question', async () => {

@@ -1,4 +1,4 @@
-import { absentLines } from '../../absent.js';
+import { absence } from '../../absent.js';
 import type { Job, JobNode } from '../../api.js';
 import { MusterError } from '../../errors.js';
 import { PAGE_SIZE } from '../../limits.js';
@@ -55,26 +55,27 @@ export function needsFewer(ready: number): string {
   return `--quorum ${ready}, or --available, needs fewer`;
 }
 
-/** After watching: how the job ended, in the aggregate, and the nodes that need attention. */
+/** After watching: how the job ended, in the aggregate, and the nodes that need attention, each once. */
 export async function tellEnd(call: Call<object>, job: Job): Promise<void> {
   if (call.out.json) return;
   const nodes = await jobNodes(call, job.id);
   const why = job.reason === undefined || job.reason === null ? '' : `: ${job.reason}`;
   call.out.line(`Job ${job.id} ${statusText(call, job)}${why}`);
   for (const line of summaryLines(nodes)) call.out.line(line);
-  const absent = absentLines(nodes);
-  if (absent.length > 0) call.out.line();
-  for (const line of absent) call.out.line(line);
-  const problems = nodes.filter((node) => node.status !== 'succeeded');
-  if (problems.length === 0) return;
-  call.out.line();
-  nodeTable(call, problems.slice(0, MOST_PROBLEMS_SHOWN));
-  if (problems.length > MOST_PROBLEMS_SHOWN) {
-    call.out.line(`… and ${problems.length - MOST_PROBLEMS_SHOWN} more: muster push status ${job.id}`);
+  const { lines, told } = absence(nodes);
+  if (lines.length > 0) call.out.line();
+  for (const line of lines) call.out.line(line);
+  const untold = nodes.filter(({ status, node_name }) => status !== 'succeeded' && !told.has(node_name));
+  if (untold.length > 0) {
+    call.out.line();
+    nodeTable(call, untold.slice(0, MOST_PROBLEMS_SHOWN));
+  }
+  if (untold.length > MOST_PROBLEMS_SHOWN) {
+    call.out.line(`… and ${untold.length - MOST_PROBLEMS_SHOWN} more: muster push status ${job.id}`);
   }
   const ready = job.status === 'quorum_failed' ? nodes.filter(({ status }) => status === 'was_ready').length : 0;
   if (ready > 0) call.out.note(needsFewer(ready));
-  if (problems.some(({ reason }) => reason === 'permission denied')) {
+  if (nodes.some(({ reason }) => reason === 'permission denied')) {
     call.out.note(
       'permission denied: the node is in a group that only some may run commands on: muster node-group list',
     );

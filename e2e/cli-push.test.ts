@@ -274,6 +274,22 @@ describe('push', () => {
     expect((await cluster.muster('push', 'rerun', id, '--failed', '--', 'hello')).code).toBe(0);
   });
 
+  test('rerun --not-started takes nodes whose turn did not come in time, at the pace of the job before', async () => {
+    const staged = ['--first', '1', '--confirm', '--max-failures', '0', '--run-timeout', '5s'];
+    const first = await cluster.muster('push', 'start', 'role:web', ...staged, '--json', '--', 'hello');
+    const { id, nodes } = JSON.parse(first.stdout) as Job;
+    expect(nodes).toMatchObject({ succeeded: [expect.any(String)], timed_out: [expect.any(String)] });
+    const again = await cluster.muster('push', 'rerun', id, '--not-started', '--json');
+    expect(again.stderr).toContain(`As job ${id}: --max-failures 0 --first 1 --then 2 --confirm\n`);
+    expect(JSON.parse(again.stdout)).toMatchObject({
+      nodes: { succeeded: nodes.timed_out },
+      max_failures: 0,
+      batches: [1, 2],
+      batch_confirm: true,
+      run_timeout: 5,
+    });
+  });
+
   test('rerun takes the nodes that failed or were not started', async () => {
     const { id } = await detached('--node', 'web1', 'db1', 'nobody', '--quorum', '1', '--', 'fail');
     await cluster.jobIs(id, 'complete');

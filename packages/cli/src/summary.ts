@@ -99,6 +99,11 @@ export function timeText(value: string | number | null | undefined): string {
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
+/** What the server says in words, with times as the reader's clock shows them. */
+export function saidText(sentence: string): string {
+  return printable(sentence.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (time) => timeText(time)));
+}
+
 /** In that zone, and here where clocks show something else: `2026-11-30 03:00:00 in Asia/Tokyo (here 2026-11-29 19:00:00)`. */
 export function zonedTimeText(value: string, timeZone: string): string {
   const here = timeText(value);

@@ -5,7 +5,7 @@ import { MusterError } from '../errors.js';
 import { jsonOf } from '../files.js';
 import { printable } from '../printable.js';
 import { type Call, clientCommand, collect, does, type Shell, subcommand } from '../shell.js';
-import { timeText } from '../summary.js';
+import { saidText, timeText } from '../summary.js';
 import { type Asked, isAsked, tellAsked } from './approval/asked.js';
 import { checkSelector } from './event/check-selector.js';
 import { type BlackoutFlags, blackoutsOf, notDuringText, withBlackouts } from './not-during.js';
@@ -303,7 +303,7 @@ const RUN_COLUMNS: Columns<Run> = {
   Position: ({ position }) => position,
   Outcome: ({ outcome }) => outcome,
   Run: ({ run, held_until: until }) => run ?? (until === null ? null : `at ${timeText(until)}`),
-  Reason: ({ reason }) => reason,
+  Reason: ({ reason }) => reason && saidText(reason),
 };
 
 function tellTried(call: Call<object>, tried: Tried): void {
@@ -320,6 +320,6 @@ function tellTried(call: Call<object>, tried: Tried): void {
     Event: ({ type }) => type,
     Position: ({ position }) => position,
     Outcome: ({ outcome }) => outcome,
-    Reason: ({ reason }) => reason,
+    Reason: ({ reason }) => reason && saidText(reason),
   });
 }

@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
 import type { WaitingNode } from '../../api.js';
 import { PAGE_SIZE } from '../../limits.js';
-import { printable } from '../../printable.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
-import { timeText } from '../../summary.js';
+import { saidText, timeText } from '../../summary.js';
 import { jobId, takesJob } from './job-id.js';
 
 const MOST_NAMES = 5;
@@ -23,7 +22,7 @@ export function addWhy(push: Command, shell: Shell): void {
   does<object>(command, shell, async (call) => {
     const explanation = await explanationOf(call, await jobId(call, call.args[0] ?? ''));
     call.out.document(explanation);
-    for (const sentence of explanation.why) call.out.line(printable(sentence));
+    for (const sentence of explanation.why) call.out.line(saidText(sentence));
     if (call.out.json || explanation.nodes.length === 0) return;
     call.out.line();
     tell(call, explanation.nodes);
@@ -53,7 +52,7 @@ function tell(call: Call<object>, nodes: readonly WaitingNode[]): void {
   }
   call.out.table(
     ['Nodes', 'What they do', 'Since', 'Names'],
-    [...groups].map(([reason, group]) => [String(group.length), reason, sinceText(group), names(group)]),
+    [...groups].map(([reason, group]) => [String(group.length), saidText(reason), sinceText(group), names(group)]),
   );
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { printable } from '../../printable.js';
 import type { Call, Shell } from '../../shell.js';
-import { timeText, zonedTimeText } from '../../summary.js';
+import { saidText, timeText, zonedTimeText } from '../../summary.js';
 import { notDuringText } from '../not-during.js';
 import { addList as addListOf, addShow as addShowOf } from '../resource.js';
 import { addRuns } from '../runs.js';
@@ -29,9 +29,9 @@ export function addList(schedule: Command, shell: Shell): void {
 
 /** Of the last time at which it was due: how the run stands, or why there was none. */
 function outcome({ last_run: run, last_missed: missed, reason }: Schedule): string | null {
-  if (reason !== null) return reason;
+  if (reason !== null) return saidText(reason);
   const later = missed !== null && (run === null || Date.parse(missed.due_at) > Date.parse(run.due_at));
-  if (later) return `missed: ${missed.reason}`;
+  if (later) return `missed: ${saidText(missed.reason)}`;
   return run === null ? null : (run.status ?? 'deleted');
 }
 
@@ -65,7 +65,7 @@ export function tell({ out }: Call<object>, schedule: ScheduleDetail): void {
     ['Runs for', schedule.owner],
     ...given('Granted by', schedule.approval && `approval ${schedule.approval}`),
     ...given('Last run', run && `${timeText(run.started_at)}  ${run.status ?? 'deleted'}  ${run.task ?? run.job}`),
-    ...given('Last missed', missed && `${timeText(missed.due_at)}  ${missed.reason}`),
+    ...given('Last missed', missed && `${timeText(missed.due_at)}  ${saidText(missed.reason)}`),
     ...given('Waiting', waiting(schedule)),
     ...schedule.next_runs.map((at, index): [string, string] => [
       index === 0 ? 'Next' : '',
@@ -125,7 +125,7 @@ export function addHistory(schedule: Command, shell: Shell): void {
       Outcome: ({ outcome, status }) => (outcome === 'missed' ? outcome : (status ?? 'deleted')),
       Run: ({ task, job }) => task ?? job,
       Times: ({ count }) => count,
-      Reason: ({ reason }) => reason,
+      Reason: ({ reason }) => reason && saidText(reason),
     },
   });
 }

@@ -87,7 +87,7 @@ describe('a node as an execution system', () => {
     expect(readFileSync(at('runs'), 'utf8')).toBe(`${id}\n`);
     expect(readFileSync(at('allowed/lab/kept/sorted.txt'), 'utf8')).toBe('two\none\n');
     expect(await said('job', 'output', id, 'sorted.txt')).toBe('two\none\n');
-    expect(await said('audit', '--action', 'system.session')).toMatch(/web1 +node +system\.session +lab/);
+    expect(await said('audit', '--action', 'system.session')).toMatch(/web1 +node +127\.0\.0\.1 +system\.session +lab/);
   });
 
   test.each([

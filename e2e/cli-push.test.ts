@@ -113,8 +113,8 @@ describe('push', () => {
 
   test('what can be run is listed with its nodes, shown with a node, and finds nodes', async () => {
     const { stdout } = await cluster.muster('command', 'list');
-    expect(stdout).toMatch(/^fail +3 /m);
-    expect(stdout).toMatch(/^hello +2 /m);
+    expect(stdout).toMatch(/^fail +3$/m);
+    expect(stdout).toMatch(/^hello +2$/m);
     const web = await cluster.json<{ commands: { name: string }[] }>('command', 'list', 'role:db', '--search', 'AI');
     expect(web.commands).toEqual([{ name: 'fail', pattern: null, nodes: 1 }]);
     expect((await cluster.muster('node', 'show', 'db1')).stdout).toMatch(/\nCommands\n {2}fail\n/);

@@ -95,7 +95,7 @@ describe('event access', () => {
   test.each([
     [['event', 'access', 'grant', 'read', 'x', '--user', 'alice'], 2, 'expected publish or subscribe'],
     [['event', 'access', 'grant', 'publish', 'x'], 2, 'give --user, --client or --group'],
-    [['event', 'access', 'grant', 'publish', 'push.*', '--user', 'alice'], 2, 'nobody publishes Muster’s own types'],
+    [['event', 'access', 'grant', 'publish', 'push.*', '--user', 'alice'], 2, 'nobody publishes own types of Muster'],
     [['event', 'access', 'grant', 'publish', 'a b', '--user', 'alice'], 2, 'invalid pattern'],
     [['event', 'access', 'revoke', 'publish', 'x', '--user', 'alice'], 4, "restriction 'publish x' does not exist"],
     [['event', 'access', 'revoke', 'publish', 'x'], 4, "restriction 'publish x' does not exist"],

@@ -29,7 +29,7 @@ describe('a share of each turn of the event loop', () => {
   it('is used up when work has taken so long, and there anew in the next turn', async () => {
     const { share, work, nextTurn } = world();
     expect(share.used).toBe(false);
-    work(9);
+    work(19);
     expect(share.used).toBe(false);
     work(1);
     expect(share.used).toBe(true);
@@ -54,12 +54,12 @@ describe('a share of each turn of the event loop', () => {
   it('is used up by what others do in the same turn, but for a quarter', async () => {
     const { share, other, work, nextTurn } = world();
     expect(other.used).toBe(false);
-    work(10);
+    work(20);
     expect(other.used).toBe(true);
     expect(share.used).toBe(false);
-    work(2);
+    work(4);
     expect(share.used).toBe(false);
-    work(0.5);
+    work(1);
     expect(share.used).toBe(true);
     await nextTurn();
     expect([share.used, other.used]).toEqual([false, false]);
@@ -78,11 +78,11 @@ describe('a share of each turn of the event loop', () => {
     const { share, work, nextTurn } = world();
     const done: string[] = [];
     expect(share.used).toBe(false);
-    work(10);
+    work(20);
     const one = async (name: string): Promise<void> => {
       await share.free();
       done.push(name);
-      work(6);
+      work(12);
     };
     const all = Promise.all(['a', 'b', 'c', 'd', 'e'].map(one));
     const turns: number[] = [];

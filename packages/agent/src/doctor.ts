@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Clock } from '@muster/base';
+import { type Clock, readByOthers } from '@muster/base';
 import { LIMITS, type NodeConfiguration } from '@muster/wire';
 import pino from 'pino';
 import { durableFiles } from './durable.js';
@@ -155,8 +155,9 @@ async function checkFacts({ config: { facts } }: AgentSettings, good: Note, warn
 
 async function checkKeyMode(file: string, good: Note, bad: Note): Promise<void> {
   const { mode } = await stat(file);
-  if ((mode & 0o077) === 0) good('key', `${file} is private`);
-  else bad('key', `${file} can be read by others (mode ${(mode & 0o777).toString(8)}); run: chmod 600 ${file}`);
+  const trouble = readByOthers(file, mode);
+  if (trouble === null) good('key', `${file} is private`);
+  else bad('key', trouble);
 }
 
 async function reach(identity: NodeIdentity): Promise<number | null> {

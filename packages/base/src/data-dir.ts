@@ -3,6 +3,12 @@ import { dirname, resolve, sep } from 'node:path';
 import { MusterError } from './errors.js';
 import { processUser } from './process-user.js';
 
+/** What to do about a file that is for its owner alone; null: it is. @param mode As `stat` says it. */
+export function readByOthers(file: string, mode: number): string | null {
+  if ((mode & 0o077) === 0) return null;
+  return `${file} can be read by others (mode ${(mode & 0o777).toString(8)}); run: chmod 600 ${file}`;
+}
+
 /**
  * Makes a data directory, with those above it, unless it is there, and sees to it that this process may write to it.
  * Step by step: where the system makes no directories but says that the parent is missing, as below /proc, Node's own

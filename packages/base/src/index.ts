@@ -4,6 +4,7 @@ export * from './duration.js';
 export * from './errors.js';
 export * from './join.js';
 export * from './looks.js';
+export * from './named.js';
 export * from './process-user.js';
 export * from './quantity.js';
 export * from './rounds.js';

@@ -1,8 +1,7 @@
+import { MOST_NAMED, named } from '@muster/base';
 import type { JobNode } from './api.js';
 import { printable } from './printable.js';
 
-/** Names told of those with one reason. */
-const NAMED = 5;
 /** Reasons that are told apart. */
 const REASONS = 10;
 const BUSY = 'busy';
@@ -34,11 +33,11 @@ export function absence(nodes: readonly Told[]): Absence {
   if (reasons.size === 0) return { lines: [], told: new Set() };
   const absent = [...reasons].sort(([, a], [, b]) => b.length - a.length);
   const count = absent.reduce((sum, [, names]) => sum + names.length, 0);
-  const lines = absent.slice(0, REASONS).map(([text, names]) => `  ${text}: ${named(names)}`);
+  const lines = absent.slice(0, REASONS).map(([text, names]) => `  ${text}: ${named(names.map(printable))}`);
   const others = absent.slice(REASONS).reduce((sum, [, names]) => sum + names.length, 0);
   // With what each of the busy is busy is left out.
   const whole = absent.slice(0, REASONS).filter(([text]) => text !== BUSY);
-  const told = new Set(whole.flatMap(([, names]) => names.slice(0, NAMED)));
+  const told = new Set(whole.flatMap(([, names]) => names.slice(0, MOST_NAMED)));
   const all = [
     `${count} of ${nodes.length} nodes did not take part`,
     ...lines,
@@ -54,9 +53,4 @@ function whyAbsent(status: JobNode['status'], reason: string | null): string {
   if (/^busy\b/.test(text)) return BUSY;
   if (status === 'nacked') return text === 'permission denied' ? text : `refused${text === '' ? '' : `, ${text}`}`;
   return text === '' ? 'not available' : text;
-}
-
-function named(names: readonly string[]): string {
-  const shown = names.slice(0, NAMED).map(printable).join(', ');
-  return names.length > NAMED ? `${shown} and ${names.length - NAMED} more` : shown;
 }

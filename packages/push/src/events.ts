@@ -2,6 +2,7 @@ import { type FeedKind, feedEvent } from '@muster/platform/feeds';
 import type { Recordable } from '@muster/platform/log';
 import type { LiveJob } from './controller/live-job.js';
 import { PUSH_EVENTS } from './event-types.js';
+import { COMMAND_TOLD } from './limits.js';
 
 /** What push jobs tell: events that their feeds show, and further ones for those who follow everything. */
 
@@ -46,9 +47,6 @@ function resultOf({ reason, exitCode, signal, output }: JobNodeStanding): Readon
     stderr_bytes: output?.stderr,
   };
 }
-
-/** Characters of the command that are told when the job has ended, as in the audit. */
-const COMMAND_TOLD = 200;
 
 /** Of whose job it was and how its nodes ended, so that whoever is to be told of failures can be selected by that. */
 function endOf({

@@ -3,6 +3,8 @@ import { LIMITS } from '@muster/wire';
 /** Limits of a push job request, beyond the body limit of the HTTP layer. */
 
 export const MAX_COMMAND_BYTES = 32_768;
+/** Characters of a command that audit and events tell. */
+export const COMMAND_TOLD = 200;
 export const MAX_NODE_NAME_BYTES = LIMITS.nameBytes;
 /** The deployed server stores 32 characters (sheet §7.5). */
 export const MAX_USER_LENGTH = 32;

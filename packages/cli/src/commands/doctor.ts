@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { EXIT } from '@muster/base';
+import { EXIT, readByOthers } from '@muster/base';
 import type { Command } from 'commander';
 import type { NodeState } from '../api.js';
 import { answerText } from '../body.js';
@@ -107,10 +107,8 @@ async function attempt(name: string, work: () => Promise<string> | string): Prom
 function* keyFile(credentials: Credentials): Generator<Check> {
   if (credentials.kind !== 'key' || credentials.file === undefined) return;
   const mode = statSync(credentials.file, { throwIfNoEntry: false })?.mode ?? 0;
-  if ((mode & 0o077) === 0) return;
-  const file = printable(credentials.file);
-  const text = `${file} can be read by others (mode ${(mode & 0o777).toString(8)}); run: chmod 600 ${file}`;
-  yield { name: 'key file', result: 'warning', text };
+  const text = readByOthers(printable(credentials.file), mode);
+  if (text !== null) yield { name: 'key file', result: 'warning', text };
 }
 
 interface StoreStatus {

@@ -7,6 +7,12 @@ import { AUTH_LIMITS } from './limits.js';
 const KEY_BYTES = 32;
 const NONCE_BYTES = 9;
 
+interface Derived {
+  /** The private key that it comes from. */
+  readonly of: KeyObject;
+  readonly key: Buffer;
+}
+
 export type MarkedRow = Omit<Selectable<Schema['audit']>, 'id' | 'mark' | 'seal'>;
 
 /**
@@ -16,7 +22,7 @@ export type MarkedRow = Omit<Selectable<Schema['audit']>, 'id' | 'mark' | 'seal'
 export class AuditMarks {
   readonly #keys: Pick<ServerKeys, 'present'>;
   /** Of the server's present key, and of the one before: what that marked may wait still. */
-  #derived: { readonly of: KeyObject; readonly key: Buffer }[] = [];
+  #derived: readonly Derived[] = [];
 
   constructor(keys: Pick<ServerKeys, 'present'>) {
     this.#keys = keys;
@@ -24,7 +30,8 @@ export class AuditMarks {
 
   mark(row: MarkedRow): string {
     const nonce = randomBytes(NONCE_BYTES).toString('base64url');
-    return `${nonce}.${macOf(this.#present, nonce, row).toString('base64url')}`;
+    const [{ key }] = this.#known();
+    return `${nonce}.${macOf(key, nonce, row).toString('base64url')}`;
   }
 
   /** Of one that waits for its seal. @param now As `at`. */
@@ -37,21 +44,22 @@ export class AuditMarks {
   #isGood(row: MarkedRow & { readonly mark: string | null }): boolean {
     const [nonce = '', mac = ''] = (row.mark ?? '').split('.');
     const told = Buffer.from(mac, 'base64url');
-    const present = this.#present;
-    return [present, ...this.#derived.map(({ key }) => key)].some((key) => {
+    return this.#known().some(({ key }) => {
       const right = macOf(key, nonce, row);
       return told.length === right.length && timingSafeEqual(told, right);
     });
   }
 
-  get #present(): Buffer {
+  /** The present one first. */
+  #known(): readonly [Derived, ...Derived[]] {
     const { privateKey } = this.#keys.present;
-    const [latest] = this.#derived;
-    if (latest?.of === privateKey) return latest.key;
+    const [latest, ...before] = this.#derived;
+    if (latest?.of === privateKey) return [latest, ...before];
     const secret = privateKey.export({ type: 'pkcs8', format: 'der' });
     const key = Buffer.from(hkdfSync('sha256', secret, '', 'muster audit', KEY_BYTES));
-    this.#derived = [{ of: privateKey, key }, ...this.#derived.slice(0, 1)];
-    return key;
+    const present = { of: privateKey, key };
+    this.#derived = [present, ...this.#derived.slice(0, 1)];
+    return [present, ...this.#derived.slice(1)];
   }
 }
 

@@ -15,7 +15,7 @@ export interface AuditSealsDeps {
   readonly clock: Clock;
   readonly keys: ServerKeys;
   readonly marks: AuditMarks;
-  /** Entries were found that no server has written as they stand: those of one organization, or of none. */
+  /** Entries were found that no server has written as they stand. */
   readonly forged: (ids: readonly number[]) => void;
   /** Entries could not be sealed; it is tried again. */
   readonly failed: (error: unknown) => void;
@@ -133,13 +133,11 @@ export class AuditSeals {
 
   async #some(): Promise<number> {
     const { recorder, clock, keys, marks } = this.#deps;
-    let forged: number[] = [];
+    let forged: readonly number[] = [];
     let unknown = false;
     const sealed = await recorder.transact(async (trx, record) => {
       const key = keys.present.privateKey;
       const now = clock.now();
-      forged = [];
-      unknown = false;
       const found = await trx
         .selectFrom('audit')
         .selectAll()
@@ -147,12 +145,12 @@ export class AuditSeals {
         .orderBy('id')
         .limit(AUTH_LIMITS.sealedAtOnce)
         .execute();
-      const rows = found.flatMap((row) => {
-        const verdict = marks.judge(row, now);
-        if (verdict === 'forged') forged.push(row.id);
-        if (verdict === 'unknown') unknown = true;
-        return verdict === 'unknown' ? [] : [verdict === 'forged' ? { ...row, outcome: 'forged' as const } : row];
-      });
+      const judged = found.map((row) => ({ row, verdict: marks.judge(row, now) }));
+      forged = judged.filter(({ verdict }) => verdict === 'forged').map(({ row }) => row.id);
+      unknown = judged.some(({ verdict }) => verdict === 'unknown');
+      const rows = judged
+        .filter(({ verdict }) => verdict !== 'unknown')
+        .map(({ row, verdict }) => (verdict === 'forged' ? { ...row, outcome: verdict } : row));
       // It stays what it is, and is said to be what it is.
       if (forged.length > 0)
         await trx.updateTable('audit').set({ outcome: 'forged' }).where('id', 'in', forged).execute();
@@ -160,12 +158,11 @@ export class AuditSeals {
         const last = await lastSeal(trx, orgId);
         const number = (last?.number ?? 0) + 1;
         const hash = chainHash(last?.hash ?? NO_HASH, own.map(textOf));
-        const at = now;
-        const sealed = { number, entries: own.length, at: new Date(at).toISOString(), hash };
+        const sealed = { number, entries: own.length, at: new Date(now).toISOString(), hash };
         const { signature } = signSeal(key, orgId, sealed);
         await trx
           .insertInto('audit_seals')
-          .values({ ...sealed, org_id: orgId, at, signature })
+          .values({ ...sealed, org_id: orgId, at: now, signature })
           .execute();
         const ids = own.map(({ id }) => id);
         await trx.updateTable('audit').set({ seal: number }).where('id', 'in', ids).execute();

@@ -21,11 +21,13 @@ const COMMAND_BYTES = 4096;
  */
 export class SealingKey {
   readonly #key: Buffer;
-  readonly #id: Buffer;
+  /** What everything begins with that was sealed with this key: the version, and which key it was. */
+  readonly head: Buffer;
 
   private constructor(key: Buffer) {
     this.#key = key;
-    this.#id = createHash('sha256').update('muster secret key id').update(key).digest().subarray(0, ID_BYTES);
+    const id = createHash('sha256').update('muster secret key id').update(key).digest().subarray(0, ID_BYTES);
+    this.head = Buffer.concat([Buffer.of(VERSION), id]);
   }
 
   /** @param key 32 bytes. */
@@ -80,11 +82,6 @@ export class SealingKey {
     return Buffer.concat([head, nonce, cipher.getAuthTag(), sealed]);
   }
 
-  /** What everything begins with that was sealed with this key. */
-  get head(): Buffer {
-    return Buffer.concat([Buffer.of(VERSION), this.#id]);
-  }
-
   /** Was it sealed with this key? */
   sealed(bytes: Uint8Array): boolean {
     return this.head.equals(bytes.subarray(0, HEAD_BYTES));
@@ -100,7 +97,7 @@ export class SealingKey {
     if (bytes.length < HEAD_BYTES + NONCE_BYTES + TAG_BYTES || head[0] !== VERSION) {
       throw unreadable(named, 'it is no sealed secret');
     }
-    if (!head.subarray(1).equals(this.#id)) throw unreadable(named, 'it was sealed with another key');
+    if (!head.equals(this.head)) throw unreadable(named, 'it was sealed with another key');
     const nonce = bytes.subarray(HEAD_BYTES, HEAD_BYTES + NONCE_BYTES);
     const tag = bytes.subarray(HEAD_BYTES + NONCE_BYTES, HEAD_BYTES + NONCE_BYTES + TAG_BYTES);
     try {

@@ -14,6 +14,7 @@ import { Upkeep } from '@muster/platform/upkeep';
 import { GuardFailed, type Store } from '@muster/store';
 import { MusterError } from '../errors.js';
 import type { HeldFile, PushFiles } from '../files/push-files.js';
+import { COMMAND_TOLD } from '../limits.js';
 import type { StoredAlong } from '../request/submission.js';
 import { approvalAgreed, approvalAsked, approvalDenied, approvalExpired, approvalGranted } from './events.js';
 import { APPROVAL_LIMITS } from './limits.js';
@@ -402,7 +403,7 @@ function told({
   command,
   hash,
 }: Pick<ApprovalRow, 'command' | 'hash' | 'kind' | 'name' | 'version'>): Detail {
-  const what = name === null ? command.slice(0, 200) : version === null ? name : `${name} ${version}`;
+  const what = name === null ? command.slice(0, COMMAND_TOLD) : version === null ? name : `${name} ${version}`;
   return { [kind]: what, hash };
 }
 

@@ -7,6 +7,7 @@ import type { Needs } from '../approvals/needs.js';
 import { ApprovalNeeded, policyNeeds } from '../approvals/policies.js';
 import { MusterError } from '../errors.js';
 import type { PushFiles } from '../files/push-files.js';
+import { COMMAND_TOLD } from '../limits.js';
 import type { PushController } from '../ports.js';
 import { type PushSettings, pushSettings } from '../repository/settings.js';
 import type { RunbookMark, Share } from '../types.js';
@@ -79,7 +80,7 @@ export async function submitJob(
     action: 'push.start',
     outcome: 'done',
     detail: {
-      command: request.command.slice(0, 200),
+      command: request.command.slice(0, COMMAND_TOLD),
       nodes: allowed.length + denied.length,
       target: target.slice(0, 200),
       ...(script === undefined ? {} : { script: script.sha256, signed: script.signature !== undefined }),

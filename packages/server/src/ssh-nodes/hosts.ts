@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } fr
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { durableFiles } from '@muster/agent/elsewhere';
-import { makeDataDir } from '@muster/base';
+import { makeDataDir, named } from '@muster/base';
 import { type LocalPeers, type Nodes, type SshHosts, type SshNode, SshNodes, sshAspect } from '@muster/nodes';
 import type { Auth, Identity } from '@muster/platform/auth';
 import type { Base, Layer } from '@muster/platform/layers';
@@ -141,11 +141,9 @@ function loginsOf(sshNodes: SshNodes): SecretUser {
       const users = sshNodes.of(org.id).filter((node) => [node.keySecret, node.passwordSecret].includes(secret));
       const [first] = users;
       if (first === undefined) return null;
-      const names = users.slice(0, NAMED).map(({ name }) => name);
-      const others = users.length > NAMED ? ` and ${users.length - NAMED} more` : '';
       const flag = first.keySecret === secret ? '--key-secret' : '--password-secret';
       const ways = `muster ssh-node set ${first.name} ${flag} SECRET names another one, muster ssh-node rm ${first.name} forgets the node`;
-      return `the server logs in with it on ${names.join(', ')}${others}: ${ways}`;
+      return `the server logs in with it on ${named(users.map(({ name }) => name))}: ${ways}`;
     },
     async check(org, secret, value) {
       const users = sshNodes.of(org.id).filter(({ keySecret }) => keySecret === secret);
@@ -158,9 +156,6 @@ function loginsOf(sshNodes: SshNodes): SecretUser {
     },
   };
 }
-
-/** Nodes that are told of. */
-const NAMED = 5;
 
 async function secretOf(secrets: Pick<Secrets, 'value'>, node: SshNode): Promise<SshSecret> {
   const { org, keySecret, passwordSecret } = node;

@@ -1,9 +1,9 @@
+import { named } from '@muster/base';
 import type { Actor, Auth, Organization } from '@muster/platform/auth';
 import type { LayerLog } from '@muster/platform/upkeep';
 import type { Schema, Store } from '@muster/store';
 import type { Selectable } from 'kysely';
 import { MusterError } from '../errors.js';
-import { named } from '../named.js';
 import { type Blackout, type BlackoutAt, type Calendar, joined, windowsOf } from './blackout.js';
 import { EntryMistake } from './entry.js';
 import { CALENDAR_LIMITS } from './limits.js';

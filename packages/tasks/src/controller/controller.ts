@@ -1,4 +1,4 @@
-import { type Clock, every, type Timer, Waker } from '@muster/base';
+import { type Clock, every, MOST_NAMED, type Timer, Waker } from '@muster/base';
 import type { NodeRegistry, NodeView } from '@muster/nodes';
 import { type Organization, organizationsById, type RandomBytes } from '@muster/platform/auth';
 import type { ServerConfig } from '@muster/platform/config';
@@ -10,7 +10,6 @@ import type { NodeSlots } from '../assign/node-slots.js';
 import { MusterError } from '../errors.js';
 import { Ids } from '../ids.js';
 import { isReady } from '../machine.js';
-import { MOST_NAMED } from '../named.js';
 import type {
   Acted,
   ActedBy,

@@ -1,6 +1,6 @@
+import { MOST_NAMED, named } from '@muster/base';
 import type { NodeSlots } from '../assign/node-slots.js';
 import type { Scheduler } from '../assign/scheduler.js';
-import { MOST_NAMED, named } from '../named.js';
 import type { LiveQueue } from '../queues/live-queue.js';
 import type { TaskRow } from '../repository/writes.js';
 import { isActive, isEnded, isHeld, STATUS, statusName } from '../status.js';

@@ -83,15 +83,13 @@ export async function rerun(
   const brought = luggageOf(call, earlier);
   const { cwd } = call.world;
   const pace = paceOf(earlier);
-  if (words.length === 0 && brought !== null) {
-    const body = requestWithoutCommand(target, call.options, cwd, pace);
-    tellKept(call, earlier, pace);
-    return launch(call, target, body, brought);
-  }
-  const chosen = { target, words: words.length > 0 ? words : [earlier.command] };
-  const body = jobRequest(chosen, call.options, cwd, pace);
+  const again = words.length > 0 ? null : brought;
+  const body =
+    again === null
+      ? jobRequest({ target, words: words.length > 0 ? words : [earlier.command] }, call.options, cwd, pace)
+      : requestWithoutCommand(target, call.options, cwd, pace);
   tellKept(call, earlier, pace);
-  return launch(call, target, body);
+  return launch(call, target, body, again ?? undefined);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { named } from '@muster/base';
 import { type Job, mayStillRun, type NodeState, type PushJobNodeStatus } from '../../api.js';
 import { PAGE_SIZE, STOPPING_LOOK_MS, STOPPING_PATIENCE_MS } from '../../limits.js';
 import { printable } from '../../printable.js';
@@ -10,7 +11,7 @@ interface TakenNode extends Pick<NodeState, 'node_name'> {
   readonly job_id?: string;
 }
 
-const MOST_NAMED = 10;
+const NODES_NAMED = 10;
 
 /**
  * Waits until no node kills a command of this job any more. An aborted job is over once its nodes have acknowledged the
@@ -30,17 +31,17 @@ export async function nodesStopped(call: Call<object>, job: Job): Promise<boolea
     const stopping = taken.filter(({ owner, job_id }) => owner === 'rehab' || (owner === 'job' && job_id === job.id));
     if (stopping.length === 0) {
       const down = taken.filter(({ owner }) => owner === 'down');
-      if (down.length > 0) call.out.note(`down, so what still runs there is not known: ${named(down)}`);
+      if (down.length > 0) call.out.note(`down, so what still runs there is not known: ${namesOf(down)}`);
       return true;
     }
     if (call.world.now() - since >= STOPPING_PATIENCE_MS) {
       const minutes = STOPPING_PATIENCE_MS / 60_000;
       const [first] = stopping;
       const why = `muster node why ${printable(first?.node_name ?? '')}`;
-      call.out.note(`not stopped after ${minutes} minutes: ${named(stopping)}   Why: ${why}`);
+      call.out.note(`not stopped after ${minutes} minutes: ${namesOf(stopping)}   Why: ${why}`);
       return false;
     }
-    if (looks === 0) call.out.note(`waiting until the command has stopped: ${named(stopping)}`);
+    if (looks === 0) call.out.note(`waiting until the command has stopped: ${namesOf(stopping)}`);
     await sleep(STOPPING_LOOK_MS);
   }
 }
@@ -58,8 +59,9 @@ async function takenNodes(call: Call<object>): Promise<TakenNode[]> {
   }
 }
 
-function named(nodes: readonly TakenNode[]): string {
-  const names = nodes.slice(0, MOST_NAMED).map((node) => printable(node.node_name));
-  const more = nodes.length - names.length;
-  return names.join(', ') + (more > 0 ? ` and ${more} more` : '');
+function namesOf(nodes: readonly TakenNode[]): string {
+  return named(
+    nodes.map((node) => printable(node.node_name)),
+    NODES_NAMED,
+  );
 }

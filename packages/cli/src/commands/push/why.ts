@@ -1,11 +1,10 @@
+import { named } from '@muster/base';
 import type { Command } from 'commander';
 import type { WaitingNode } from '../../api.js';
 import { PAGE_SIZE } from '../../limits.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
 import { saidText, timeText } from '../../summary.js';
 import { jobId, takesJob } from './job-id.js';
-
-const MOST_NAMES = 5;
 
 interface Explanation {
   readonly why: readonly string[];
@@ -52,7 +51,12 @@ function tell(call: Call<object>, nodes: readonly WaitingNode[]): void {
   }
   call.out.table(
     ['Nodes', 'What they do', 'Since', 'Names'],
-    [...groups].map(([reason, group]) => [String(group.length), saidText(reason), sinceText(group), names(group)]),
+    [...groups].map(([reason, group]) => [
+      String(group.length),
+      saidText(reason),
+      sinceText(group),
+      named(group.map(({ node_name }) => node_name)),
+    ]),
   );
 }
 
@@ -60,10 +64,4 @@ function tell(call: Call<object>, nodes: readonly WaitingNode[]): void {
 function sinceText(group: readonly WaitingNode[]): string {
   const times = group.flatMap(({ since }) => since ?? []).sort((one, other) => Date.parse(one) - Date.parse(other));
   return times[0] === undefined ? '' : timeText(times[0]);
-}
-
-function names(group: readonly WaitingNode[]): string {
-  const shown = group.slice(0, MOST_NAMES).map(({ node_name }) => node_name);
-  const more = group.length - shown.length;
-  return more === 0 ? shown.join(', ') : `${shown.join(', ')} and ${more} more`;
 }

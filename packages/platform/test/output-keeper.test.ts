@@ -1,6 +1,8 @@
+import { ManualClock } from '@muster/base';
 import type { Write } from '@muster/store';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { OutputKeeper } from '../src/output/keeper.js';
+import { OUTPUT_LIMITS } from '../src/output/limits.js';
 import { storedOutput } from '../src/output/reading.js';
 import { openTestStore } from './support/test-store.js';
 
@@ -9,6 +11,7 @@ const STDOUT = { ...SOURCE, stream: 'stdout' } as const;
 
 /** A store whose disk is slow: each write goes on when it is told to. */
 async function slowStore() {
+  const clock = new ManualClock();
   const { store, close } = await openTestStore();
   onTestFinished(close);
   const held: (() => void)[] = [];
@@ -19,6 +22,7 @@ async function slowStore() {
   };
   const keeper = new OutputKeeper({
     store: { read: store.read, persist },
+    clock,
     limitOf: () => 10,
     failed: (error) => {
       throw error;
@@ -40,7 +44,7 @@ async function slowStore() {
     for await (const data of storedOutput(store.read, STDOUT, 0)) all.push(data);
     return Buffer.concat(all).toString();
   };
-  return { store, keeper, take, answer, release, text, acknowledged };
+  return { store, clock, keeper, take, answer, release, text, acknowledged };
 }
 
 describe('a piece is acknowledged when it is stored', () => {
@@ -94,11 +98,51 @@ test('output that comes with the result is stored with it', async () => {
   expect(keeper.totals(SOURCE)).toEqual({ stdout: 3, stderr: 0 });
 });
 
+describe('small pieces of many streams', () => {
+  const streams = Array.from({ length: 2 * OUTPUT_LIMITS.answersARound }, (_, node) => `web${node}`);
+
+  async function quickStore() {
+    const { store, close } = await openTestStore();
+    onTestFinished(close);
+    const clock = new ManualClock();
+    const keeper = new OutputKeeper({ store, clock, limitOf: () => 1e6, failed: (error) => expect.fail(`${error}`) });
+    const answered: [part: string, below: number][] = [];
+    const takeOfAll = (offset: number, data: Buffer): void => {
+      for (const part of streams) {
+        keeper.take({ ...SOURCE, part, stream: 'stdout' }, { offset, data }, (below) => answered.push([part, below]));
+      }
+    };
+    return { clock, keeper, answered, takeOfAll };
+  }
+
+  test('are answered some at a time, but for the first of each, and each says all that is stored', async () => {
+    const { clock, answered, takeOfAll } = await quickStore();
+    takeOfAll(0, Buffer.from('1'));
+    await expect.poll(() => answered.length).toBe(streams.length);
+    takeOfAll(1, Buffer.from('2'));
+    await expect.poll(() => answered.length).toBe(streams.length + OUTPUT_LIMITS.answersARound);
+    clock.advance(OUTPUT_LIMITS.answerRoundMs);
+    expect(answered.slice(streams.length)).toEqual(streams.map((part) => [part, 2]));
+  });
+
+  test('large ones are answered at once', async () => {
+    const { answered, takeOfAll } = await quickStore();
+    takeOfAll(0, Buffer.from('1'));
+    takeOfAll(1, Buffer.alloc(OUTPUT_LIMITS.largeBytes));
+    await expect.poll(() => answered.length).toBe(2 * streams.length);
+  });
+});
+
 test('after a restart it goes on where the streams stood', async () => {
   const { store, take, release, text } = await slowStore();
   take(0, 'hello');
   await release();
-  const next = new OutputKeeper({ store, limitOf: () => 10, failed: (error) => expect.fail(`${error}`) });
+  const next = new OutputKeeper({
+    store,
+    clock: new ManualClock(),
+    limitOf: () => 10,
+    failed: (error) => expect.fail(`${error}`),
+  });
   await next.load(SOURCE.subject);
   expect(next.totals(SOURCE)).toEqual({ stdout: 5, stderr: 0 });
   const acknowledged: number[] = [];

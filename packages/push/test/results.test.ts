@@ -1,3 +1,4 @@
+import { ManualClock } from '@muster/base';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { OutputKeeper } from '../../platform/src/output/keeper.js';
 import { openTestStore } from '../../platform/test/support/test-store.js';
@@ -36,7 +37,13 @@ test('nodes are together when status, cause, exit code and both streams are the 
 describe('the hash of an output', () => {
   const source = (part: string) => ({ subject: 'push/1', part });
   const keeperOn = (store: Awaited<ReturnType<typeof openTestStore>>['store']) =>
-    new OutputKeeper({ store, limitOf: () => 100, hashed: true, failed: (error) => expect.fail(`${error}`) });
+    new OutputKeeper({
+      store,
+      clock: new ManualClock(),
+      limitOf: () => 100,
+      hashed: true,
+      failed: (error) => expect.fail(`${error}`),
+    });
 
   test('is that of the bytes, however they came, and goes on after a restart', async () => {
     const { store, close } = await openTestStore();

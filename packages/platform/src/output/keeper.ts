@@ -1,5 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
+import type { Clock } from '@muster/base';
 import type { Store, Write } from '@muster/store';
+import { AnswerPace } from './answer-pace.js';
 import { appendChunk, extentsOf } from './chunks.js';
 import { OutputFollowers } from './followers.js';
 import { OUTPUT_LIMITS } from './limits.js';
@@ -46,6 +48,7 @@ export interface OutputPiece {
 
 export interface OutputKeeperDeps {
   readonly store: Pick<Store, 'persist' | 'read'>;
+  readonly clock: Clock;
   /** Most bytes kept of each stream of a source. */
   readonly limitOf: (of: OutputSource) => number;
   /** Whether outputs are to be told apart by hashes. */
@@ -60,9 +63,11 @@ export class OutputKeeper {
   readonly #deps: OutputKeeperDeps;
   readonly #subjects = new Map<string, Map<string, SourceState>>();
   readonly #pending = new Set<Promise<void>>();
+  readonly #pace: AnswerPace<StreamState>;
 
   constructor(deps: OutputKeeperDeps) {
     this.#deps = deps;
+    this.#pace = new AnswerPace(deps.clock);
   }
 
   /** After a restart: where each stream of a subject stood. `open`: the parts to whose output more may be added. */
@@ -89,7 +94,9 @@ export class OutputKeeper {
       // The store answers in the order of the writes; a piece that needed none may not overtake those before it.
       if (writes.length > 0) state.durable = Math.max(state.durable, end);
       if (state.writing === 0) state.durable = state.end;
-      stored(state.durable);
+      const answer = (): void => stored(state.durable);
+      if (offset === 0 || data.length >= OUTPUT_LIMITS.largeBytes) this.#pace.now(state, answer);
+      else this.#pace.inTurn(state, answer);
       this.#tell(of, fresh);
     });
   }
@@ -136,6 +143,7 @@ export class OutputKeeper {
   /** Resolves when everything handed to the store has been answered for. */
   async settled(): Promise<void> {
     await Promise.all(this.#pending);
+    this.#pace.end();
   }
 
   #tell(of: SourceStream, piece: OutputPiece | null): void {

@@ -34,6 +34,7 @@ class Controller implements PushControllerService {
   constructor(deps: PushControllerDeps) {
     this.#outputs = new OutputKeeper({
       store: deps.store,
+      clock: deps.clock,
       limitOf: () => deps.config.push.output_limit,
       hashed: true,
       failed: (error) => deps.logger.error({ err: error }, 'output could not be stored'),

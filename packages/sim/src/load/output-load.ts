@@ -10,7 +10,7 @@ export interface OutputLoadOptions {
 
 type OutputStored = Extract<ServerMessage, { type: 'output_stored' }>;
 
-/** Between two looks which lines are due. */
+/** Between two looks whether lines are due. */
 const TICK_MS = 20;
 /** Bytes of a line, its end included: those of a log. */
 const LINE_BYTES = 80;
@@ -18,20 +18,22 @@ const LINE_BYTES = 80;
 const CHUNK_BYTES = 32_768;
 
 /**
- * A command that writes so many lines a second, each with its time (milliseconds since the epoch) and number. They go to the server as those
- * of an agent do: one message is under way, and what is written meanwhile goes with the next.
+ * A command that writes so many lines a second, each with the time when it is due (milliseconds since the epoch) and its number. They go to the
+ * server as those of an agent do: one message is under way, and what is written meanwhile goes with the next. Lines are made when they are sent,
+ * all of a message at once, so that a thousand such commands leave the machine to what is measured.
  */
 export class OutputLoad {
   readonly #jobId: string;
   readonly #options: OutputLoadOptions;
   readonly #send: (message: AgentMessage) => void;
-  readonly #timer: NodeJS.Timeout;
-  readonly #began = performance.now();
   readonly #ended: () => void;
+  readonly #beganAt = Date.now();
+  readonly #began = performance.now();
+  #timer: NodeJS.Timeout | null = null;
+  /** That were sent. */
   #lines = 0;
-  #pending: Buffer[] = [];
   #offset = 0;
-  #inFlight = 0;
+  #inFlight = false;
 
   constructor(
     jobId: string,
@@ -42,7 +44,7 @@ export class OutputLoad {
     this.#options = options;
     this.#send = send;
     this.#ended = ended;
-    this.#timer = setInterval(() => this.#write(), TICK_MS);
+    this.#give();
   }
 
   /** Bytes that were written, once it has ended. */
@@ -51,35 +53,39 @@ export class OutputLoad {
   }
 
   stored({ jobId, stream, offset }: OutputStored): void {
-    if (jobId !== this.#jobId || stream !== 'stdout' || offset < this.#offset) return;
-    this.#inFlight = 0;
+    if (!this.#inFlight || jobId !== this.#jobId || stream !== 'stdout' || offset < this.#offset) return;
+    this.#inFlight = false;
     this.#give();
   }
 
   stop(): void {
-    clearInterval(this.#timer);
-  }
-
-  #write(): void {
-    const { rate, seconds } = this.#options;
-    const due = Math.min(Math.floor(((performance.now() - this.#began) / 1000) * rate), rate * seconds);
-    for (; this.#lines < due; this.#lines++) {
-      this.#pending.push(Buffer.from(`${`${Date.now()} ${this.#lines} `.padEnd(LINE_BYTES - 1, '.')}\n`));
-    }
-    this.#give();
+    if (this.#timer !== null) clearTimeout(this.#timer);
   }
 
   #give(): void {
-    if (this.#inFlight > 0) return;
-    const lines = this.#pending.splice(0, CHUNK_BYTES / LINE_BYTES);
-    if (lines.length > 0) {
-      const data = Buffer.concat(lines);
-      this.#inFlight = data.length;
+    if (this.#inFlight) return;
+    const { rate, seconds } = this.#options;
+    const due = Math.min(Math.floor(((performance.now() - this.#began) / 1000) * rate), rate * seconds);
+    const to = Math.min(due, this.#lines + Math.floor(CHUNK_BYTES / LINE_BYTES));
+    if (to > this.#lines) {
+      this.#inFlight = true;
+      const data = this.#written(this.#lines, to);
       this.#send({ type: 'output', jobId: this.#jobId, stream: 'stdout', offset: this.#offset, data });
+      this.#lines = to;
       this.#offset += data.length;
-    } else if (this.#lines === this.#options.rate * this.#options.seconds) {
-      this.stop();
+    } else if (to === rate * seconds) {
       this.#ended();
+    } else {
+      this.#timer = setTimeout(() => this.#give(), TICK_MS);
     }
+  }
+
+  #written(from: number, to: number): Buffer {
+    let text = '';
+    for (let line = from; line < to; line++) {
+      const dueAt = Math.round(this.#beganAt + ((line + 1) / this.#options.rate) * 1000);
+      text += `${`${dueAt} ${line} `.padEnd(LINE_BYTES - 1, '.')}\n`;
+    }
+    return Buffer.from(text);
   }
 }

@@ -96,6 +96,7 @@ export function createTaskController(deps: TaskControllerDeps): TaskControllerSe
   };
   const outputs = new OutputKeeper({
     store,
+    clock,
     limitOf: ({ subject }) => book.get(subject.slice('task/'.length))?.queue.queue.rules.outputLimit ?? outputLimit,
     failed: (error) => logger.error({ err: error }, 'output of a task could not be stored'),
   });

@@ -62,6 +62,9 @@ function entry(operation) {
 }
 
 function bodyText(schema) {
+  // One, or a list of them: the keys are those of one.
+  const one = schema.anyOf?.find(({ type }) => type === 'object');
+  if (one !== undefined) return bodyText(one);
   const required = new Set(schema.required ?? []);
   const rows = Object.entries(schema.properties ?? {}).map(([name, property]) => [
     code(name),

@@ -63,7 +63,6 @@ export class OutputLoad {
   }
 
   #give(): void {
-    if (this.#inFlight) return;
     const { rate, seconds } = this.#options;
     const due = Math.min(Math.floor(((performance.now() - this.#began) / 1000) * rate), rate * seconds);
     const to = Math.min(due, this.#lines + Math.floor(CHUNK_BYTES / LINE_BYTES));

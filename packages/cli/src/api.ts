@@ -22,6 +22,10 @@ export interface Job {
   readonly aborting?: boolean;
   readonly reason?: string | null;
   readonly capture_output?: boolean;
+  /** The saved command that it ran. */
+  readonly runbook?: { readonly name: string };
+  /** It had a file, which is not shown. */
+  readonly file_specified?: boolean;
   /** Of one in batches, or that was held. */
   readonly batch?: { readonly number: number; readonly hold: string | null; readonly excused: number };
 }

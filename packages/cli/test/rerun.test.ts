@@ -127,6 +127,45 @@ describe('the pace of the earlier job', () => {
   });
 });
 
+describe('as whom, where and with what the earlier job ran', () => {
+  const ways = {
+    user: 'nobody',
+    dir: '/srv',
+    env: { COLOR: 'blue', SIZE: '1' },
+    secrets: { db: '' },
+    file: 'base64:YQ==',
+  };
+  const argv = ['rerun', EARLIER, '--failed', '--detach'];
+
+  test('is kept, and told without what the variables hold', async () => {
+    expect(await posted(argv, ways)).toMatchObject(ways);
+    expect(told).toBe(`As job ${EARLIER}: --user nobody --dir /srv --env COLOR --env SIZE --secret db its --file\n`);
+    const asked = server?.received.find(({ path }) => path === `${JOBS}/${EARLIER}`);
+    expect(asked?.query.get('include_file')).toBe('true');
+  });
+
+  test('is kept for another command, too', async () => {
+    expect(await posted([...argv, '--', 'id'], ways)).toMatchObject({ ...ways, command: 'id' });
+  });
+
+  test('gives way to flags, variable by variable', async () => {
+    const flags = ['--user', 'deploy', '--env', 'COLOR=red', '--secret', 'db=PASSWORD', '--secret', 'key'];
+    expect(await posted([...argv, ...flags], ways)).toMatchObject({
+      user: 'deploy',
+      dir: '/srv',
+      env: { COLOR: 'red', SIZE: '1' },
+      secrets: { db: 'PASSWORD', key: '' },
+    });
+  });
+
+  test('is refused where it holds a secret of a runbook, unless the command is another', async () => {
+    const run = { runbook: { name: 'deploy', version: 1, parameters: {} }, file_specified: true };
+    await expect(posted(argv, run)).rejects.toThrow('muster runbook run deploy');
+    await server?.close();
+    expect(await posted([...argv, '--', 'id'], run)).toMatchObject({ command: 'id' });
+  });
+});
+
 describe('--not-started', () => {
   const node = (node_name: string, status: string, reason: string | null, started_at: string | null = null) => ({
     node_name,
@@ -147,5 +186,14 @@ describe('--not-started', () => {
     expect(await posted(argv, earlier, [away, ran])).toMatchObject({
       from_job: { statuses: ['nacked', 'unavailable', 'was_ready'] },
     });
+  });
+
+  test('takes nodes that went down before their turn, and none that went down at work', async () => {
+    const down = node('down', 'crashed', 'down before it was started');
+    const again = node('again', 'crashed', 'restarted before it was started');
+    const working = node('working', 'crashed', 'down', '2026-11-30T12:00:00Z');
+    const unsure = node('unsure', 'crashed', 'down');
+    const crashed = { status: 'complete', nodes: { crashed: ['again', 'down', 'unsure', 'working'] } };
+    expect(await posted(argv, crashed, [again, down, unsure, working])).toMatchObject({ nodes: ['again', 'down'] });
   });
 });

@@ -45,9 +45,14 @@ export function reasonText(node: JobNode): string {
   return '';
 }
 
-/** The job timed out before it was started. A start that was sent may have begun the command, and has another reason. */
+/**
+ * The job timed out, or the node went down, before its turn came: nothing ran. A start that was sent may have begun the command, and has another
+ * reason.
+ */
 export function hadNoTurn({ status, started_at, reason }: JobNode): boolean {
-  return status === 'timed_out' && started_at === null && reason?.startsWith('not started') === true;
+  if (started_at !== null || reason === null) return false;
+  if (status === 'timed_out') return reason.startsWith('not started');
+  return status === 'crashed' && reason.endsWith('before it was started');
 }
 
 /** For whom that many nodes are enough. */

@@ -6,7 +6,7 @@ import { MAX_JOB_FILE_BYTES } from '../../limits.js';
 import type { ShareText } from '../../share.js';
 import { joinWords } from '../../words.js';
 import { type BatchOptions, batchSizes } from './batches.js';
-import { keptPace, type Pace } from './pace.js';
+import { type Kept, withKept } from './kept.js';
 import type { Chosen, Target } from './target.js';
 
 /** Flags of `push start` and `push rerun` that travel to the server. */
@@ -35,7 +35,7 @@ export interface JobOptions extends BatchOptions {
 /** The body of POST jobs. Keys that were not given are absent. */
 export type JobRequest = { readonly command?: string } & Readonly<Record<string, unknown>>;
 
-export function jobRequest(chosen: Chosen, options: JobOptions, cwd: string, earlier: Pace = {}): JobRequest {
+export function jobRequest(chosen: Chosen, options: JobOptions, cwd: string, earlier: Kept = {}): JobRequest {
   if (chosen.words.length === 0) {
     throw new MusterError('usage', { reason: 'no command: write it after --, for example -- uname -a' });
   }
@@ -47,11 +47,11 @@ export function requestWithoutCommand(
   target: Target,
   options: JobOptions,
   cwd: string,
-  earlier: Pace = {},
+  earlier: Kept = {},
 ): JobRequest {
   const kept = options.capture === false ? {} : { capture_output: true };
   const given = jobOptions(options, cwd);
-  const body = { ...keptPace(earlier, given), ...given };
+  const body = withKept(earlier, given);
   if (options.onFailures !== undefined && !('max_failures' in body)) {
     throw new MusterError('usage', { reason: '--on-failures goes with --max-failures: say how many are too many' });
   }

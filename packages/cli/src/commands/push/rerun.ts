@@ -7,9 +7,9 @@ import { luggageOf } from './files.js';
 import { addJobFlags } from './job-flags.js';
 import { jobId, takesJob } from './job-id.js';
 import { hadNoTurn, jobNodes } from './job-nodes.js';
+import { type Kept, keptOf, keptText, keptUnless, refuseUnshown } from './kept.js';
 import { type LaunchOptions, launch } from './launch.js';
 import { FAILED, NOT_STARTED } from './outcome.js';
-import { keptPace, type Pace, paceOf, paceText } from './pace.js';
 import { readJob } from './read-job.js';
 import { type JobOptions, jobOptions, jobRequest, requestWithoutCommand } from './request.js';
 import { nodesOfGroup } from './results/index.js';
@@ -27,14 +27,15 @@ export interface RerunChoice {
 
 export const RERUN_FLAGS = {
   failed: 'nodes that failed, crashed, timed out or were aborted',
-  notStarted: 'nodes that refused, were unavailable, or were ready and never started, also before the job timed out',
+  notStarted:
+    'nodes that refused, were unavailable, or were ready and never started, also before the job timed out or they went down',
 } as const;
 
 export function addRerun(push: Command, shell: Shell): void {
   const command = clientCommand(push, {
     usage: 'rerun <job> [command...]',
     summary:
-      'run the command of an earlier job again on its nodes that failed or were not started; with its concurrency, batches, failures allowed and timeouts (shares as the counts that they were), unless flags say otherwise',
+      'run the command of an earlier job again on its nodes that failed or were not started; as its user, with its directory, variables, secrets, file, concurrency, batches, failures allowed and timeouts (shares as the counts that they were), unless flags say otherwise',
     examples: [
       'muster push rerun JOB --failed',
       'muster push rerun JOB --failed --not-started --quorum 50%',
@@ -74,7 +75,8 @@ export async function rerun(
   }
   const words = call.words ?? operands;
   const statuses = rerunStatuses(call.options);
-  const earlier = await readJob(call, await jobId(call, id));
+  const earlier = await readJob(call, await jobId(call, id), { include_file: true });
+  if (words.length === 0) refuseUnshown(earlier);
   const { group } = call.options;
   const target: Target =
     group === undefined
@@ -82,24 +84,25 @@ export async function rerun(
       : { nodes: await nodesOfGroup(call, earlier.id, checkedGroup(call.options)) };
   const brought = luggageOf(call, earlier);
   const { cwd } = call.world;
-  const pace = paceOf(earlier);
+  const kept = keptOf(earlier);
   const again = words.length > 0 ? null : brought;
   const body =
     again === null
-      ? jobRequest({ target, words: words.length > 0 ? words : [earlier.command] }, call.options, cwd, pace)
-      : requestWithoutCommand(target, call.options, cwd, pace);
-  tellKept(call, earlier, pace);
+      ? jobRequest({ target, words: words.length > 0 ? words : [earlier.command] }, call.options, cwd, kept)
+      : requestWithoutCommand(target, call.options, cwd, kept);
+  tellKept(call, earlier, kept);
   return launch(call, target, body, again ?? undefined);
 }
 
 /**
- * Those of a job that timed out before their turn have the status of those that ran too long: where they are wanted
+ * Those that went down, or whose job timed out, before their turn have the status of those that failed at their work: where they are wanted
  * without these, they are named.
  */
 async function nodesThatEnded(call: Call<RerunChoice>, earlier: Job, statuses: readonly string[]): Promise<Target> {
   const target = { from_job: { id: earlier.id, statuses } };
-  const { timed_out: late = [] } = earlier.nodes ?? {};
-  if (call.options.notStarted !== true || statuses.includes('timed_out') || late.length === 0) return target;
+  const alike = ['timed_out', 'crashed'] as const;
+  const some = alike.some((status) => !statuses.includes(status) && (earlier.nodes?.[status] ?? []).length > 0);
+  if (call.options.notStarted !== true || !some) return target;
   const all = await jobNodes(call, earlier.id);
   if (!all.some(hadNoTurn)) return target;
   const chosen = all.filter((node) => statuses.includes(node.status) || hadNoTurn(node));
@@ -107,8 +110,8 @@ async function nodesThatEnded(call: Call<RerunChoice>, earlier: Job, statuses: r
 }
 
 /** Before anything starts: whoever wants it faster, or slower, sees the flags. */
-function tellKept(call: Call<JobOptions>, earlier: Job, pace: Pace): void {
-  const text = paceText(keptPace(pace, jobOptions(call.options, call.world.cwd)));
+function tellKept(call: Call<JobOptions>, earlier: Job, kept: Kept): void {
+  const text = keptText(keptUnless(kept, jobOptions(call.options, call.world.cwd)));
   if (text !== '') call.out.note(`As job ${earlier.id}: ${text}`);
 }
 

@@ -53,7 +53,12 @@ export interface Job {
   readonly file_specified?: boolean;
   readonly script?: { readonly name: string; readonly args?: readonly string[] };
   readonly runbook?: { readonly name: string; readonly version: number };
+  readonly secrets?: Readonly<Record<string, string>>;
+  readonly uploads?: unknown;
+  readonly fetch?: string;
+  readonly batches?: unknown;
   readonly concurrency?: unknown;
+  readonly max_failures?: unknown;
   readonly quorum: number;
   /** The search, the node group or the job by which its nodes were chosen; null: by their names. */
   readonly target: string | null;

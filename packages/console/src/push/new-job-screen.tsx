@@ -18,6 +18,7 @@ import { mayI, signedIn } from '../session/session.js';
 import { Preview, STARTS_NOWHERE, useForeseen } from './foreseen.jsx';
 import { previewed } from './previewed.js';
 import { jobPath, readJobNodes } from './read.js';
+import { leftOut, wishAgain } from './run-again.js';
 import { WhereFields } from './where-fields.jsx';
 import { whoCan } from './who-can.js';
 import { faults, jobBody, previewBody, startCommand, targetOf, type Wish } from './wish.js';
@@ -64,8 +65,13 @@ export function NewJobScreen() {
     error.value = null;
     waits.value = null;
   }, [query]);
-  useFromJob(query.get('from'), query.get('result'), set, (failed) => {
-    error.value = failed;
+  const lacking = useSignal<ReturnType<typeof leftOut>>(null);
+  useFromJob(query.get('from'), query.get('result'), {
+    read: (job, where) => {
+      set({ ...wishAgain(job), ...where });
+      lacking.value = leftOut(job);
+    },
+    failed: (failed) => (error.value = failed),
   });
 
   useEffect(() => {
@@ -177,6 +183,12 @@ export function NewJobScreen() {
                 </datalist>
                 <span class="hint">{hintOf(commands.value.length, unknown.value)}</span>
               </div>
+              {lacking.value !== null && (
+                <Note>
+                  The job before had {lacking.value.what}, which this form cannot say. This runs it again with them:
+                  <Command text={lacking.value.command} />
+                </Note>
+              )}
               {value.command === '' && commands.value.length > 0 && (
                 <Common commands={commands.value} onChoose={(command) => set({ command })} />
               )}
@@ -324,12 +336,17 @@ function hintOf(known: number, unknown: ApiError | null): string {
   return `${plural(known, 'command')} that nodes say they take ${known === 1 ? 'is' : 'are'} offered as you type.`;
 }
 
-/** The command of an earlier job, and the nodes of one of its groups of results. */
+/** An earlier job, and the nodes of one of its groups of results. */
 function useFromJob(
   from: string | null,
   result: string | null,
-  set: (changed: Partial<Wish>) => void,
-  onFailure: (error: ApiError) => void,
+  {
+    read,
+    failed,
+  }: {
+    readonly read: (job: Job, where: Partial<Pick<Wish, 'where'>>) => void;
+    readonly failed: (error: ApiError) => void;
+  },
 ): void {
   const { api } = signedIn();
   useEffect(() => {
@@ -341,13 +358,10 @@ function useFromJob(
       ([{ body: job }, group]) => {
         if (signal.aborted) return;
         const names = group?.map(({ node_name: name }) => name).join(' ');
-        set({
-          ...{ command: job.command, user: job.user ?? '', dir: job.dir ?? '' },
-          ...(names !== undefined && { where: { by: 'nodes', names } }),
-        });
+        read(job, names === undefined ? {} : { where: { by: 'nodes', names } });
       },
       (thrown) => {
-        if (!signal.aborted) onFailure(apiError(thrown));
+        if (!signal.aborted) failed(apiError(thrown));
       },
     );
     return () => leaving.abort();

@@ -578,6 +578,24 @@ describe('those who have signed in', () => {
     }
   });
 
+  test('are looked for as soon as a server has started, however often it is started again', async () => {
+    await create();
+    await signIn();
+    const { store, clock, auth } = directory;
+    const { changes, repository, directories } = auth;
+    const leases = new Leases({ store, clock, holder: 'one' });
+    const one = new DirectorySync({ store, clock, leases, log: logging(() => 0), changes, repository, directories });
+    await slapd.leave('ops', 'jdoe');
+    try {
+      one.start();
+      clock.advance(1);
+      await vi.waitUntil(async () => (await members('operators'))?.length === 0, { timeout: 60_000, interval: 20 });
+    } finally {
+      await one.stop();
+      await slapd.join('ops', 'jdoe');
+    }
+  });
+
   test('who are removed here are looked for no more', async () => {
     await create();
     await signIn();

@@ -77,6 +77,8 @@ export class DirectorySync {
       failed: (error) => log.warn({ err: error }, 'who has signed in at directories could not be read; trying again'),
     });
     upkeep.start();
+    // A server that is started again and again looks, too.
+    upkeep.hurry();
     return {
       stop: () => {
         ending.abort();

@@ -20,6 +20,12 @@ export const CLI_ERRORS = declareErrors({
     message: 'the connection broke before the end of the answer',
     fix: 'Try again; if it breaks again, look at the server and at what is between here and there.',
   },
+  nowhere_to_write: {
+    status: 400,
+    exit: 2,
+    message: 'nothing was started: files cannot be written to {directory}: {reason}',
+    fix: 'Name a directory in which you may write: --to DIRECTORY. It is made when it does not exist.',
+  },
   no_output: {
     status: 404,
     exit: 4,

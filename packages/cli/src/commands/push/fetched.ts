@@ -1,23 +1,42 @@
-import { mkdirSync, renameSync, rmSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Job } from '../../api.js';
+import { MusterError } from '../../errors.js';
 import { printable } from '../../printable.js';
 import type { Call } from '../../shell.js';
+import { makeDirectory, NotWritten, systemReason, writing } from '../../writing.js';
 import { storedOutput } from './output-stream.js';
+
+type Fetching = Call<{ readonly to?: string }>;
+
+/**
+ * Makes the directory of `--to`, and tries whether it can be written to; without the flag that of each job comes to be here.
+ * @throws MusterError `nowhere_to_write`
+ */
+export function checkPlace(call: Fetching): void {
+  const directory = placeOf(call, '');
+  try {
+    makeDirectory(directory);
+    rmdirSync(mkdtempSync(join(directory, '.muster-')));
+  } catch (error) {
+    const reason = systemReason(error);
+    throw new MusterError('nowhere_to_write', { directory: printable(directory), reason }, { cause: error });
+  }
+}
 
 /**
  * Writes what nodes gave to DIRECTORY/NODE/NAME, each file whole or not at all.
  * @returns Whether every node that ended well gave its file whole.
  */
-export async function saveFetched(call: Call<{ readonly to?: string }>, job: Job, name: string): Promise<boolean> {
-  const directory = resolve(call.world.cwd, call.options.to ?? job.id);
+export async function saveFetched(call: Fetching, job: Job, name: string): Promise<boolean> {
+  const directory = placeOf(call, job.id);
   const nodes = [...(job.nodes?.succeeded ?? [])].sort();
   let whole = 0;
   for (const node of nodes) {
-    const place = join(directory, asName(node));
-    if (await save(call, job.id, node, place, name)) whole += 1;
-    else call.out.note(`${printable(node)}: its file did not come whole, and was not kept`);
+    const trouble = await save(call, job.id, node, join(directory, asName(node), name));
+    if (trouble === null) whole += 1;
+    else call.out.note(printable(`${node}: ${trouble}`));
   }
   if (whole > 0) {
     call.out.line(`${whole} ${whole === 1 ? 'file' : 'files'}: ${printable(join(directory, 'NODE', name))}`);
@@ -25,22 +44,38 @@ export async function saveFetched(call: Call<{ readonly to?: string }>, job: Job
   return whole === nodes.length;
 }
 
-async function save(call: Call<object>, id: string, node: string, place: string, name: string): Promise<boolean> {
-  mkdirSync(place, { recursive: true });
-  const part = join(place, `.${name}.part`);
-  const handle = await open(part, 'w', 0o600);
-  let complete = false;
+/** Why the file is not there; null: it is, whole. */
+async function save(call: Call<object>, id: string, node: string, path: string): Promise<string | null> {
   try {
-    const onData = async (data: Uint8Array) => void (await handle.writeFile(data));
+    const complete = await write(call, id, node, path);
+    return complete ? null : 'its file did not come whole, and was not kept';
+  } catch (error) {
+    if (!(error instanceof NotWritten)) throw error;
+    return `its file was not kept: ${path} cannot be written (${error.message})`;
+  }
+}
+
+/** @returns Whether it came whole. @throws NotWritten */
+async function write(call: Call<object>, id: string, node: string, path: string): Promise<boolean> {
+  const part = join(dirname(path), `.${basename(path)}.part`);
+  const handle = await writing(() => {
+    makeDirectory(dirname(path));
+    return open(part, 'w', 0o600);
+  });
+  try {
+    const onData = (data: Uint8Array) => writing(() => handle.writeFile(data));
     const info = await storedOutput(call, id)(node, 'stdout', { onData });
     // A file without bytes has no output.
-    complete = info === null || (info.missing === null && info.dropped === 0);
+    const complete = info === null || (info.missing === null && info.dropped === 0);
+    if (complete) await writing(() => renameSync(part, path));
+    return complete;
   } finally {
-    await handle.close();
-    if (!complete) rmSync(part, { force: true });
+    await writing(() => handle.close()).finally(() => rmSync(part, { force: true }));
   }
-  if (complete) renameSync(part, join(place, name));
-  return complete;
+}
+
+function placeOf({ world, options }: Fetching, standard: string): string {
+  return resolve(world.cwd, options.to ?? standard);
 }
 
 /** Of one part: names of nodes are not looked at twice. */

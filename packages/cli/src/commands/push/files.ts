@@ -9,7 +9,7 @@ import { MAX_SCRIPT_BYTES } from '../../limits.js';
 import { type Call, collect } from '../../shell.js';
 import { joinWords } from '../../words.js';
 import { bringFile, type LocalFile } from './bring.js';
-import { saveFetched } from './fetched.js';
+import { checkPlace, saveFetched } from './fetched.js';
 import type { Luggage } from './launch.js';
 
 /** Flags of `push start` that are about files. */
@@ -18,6 +18,7 @@ export interface FileOptions {
   readonly upload?: readonly string[];
   readonly fetch?: string;
   readonly to?: string;
+  readonly detach?: boolean;
 }
 
 /** Those that take files to the nodes. @param script How its arguments are given. */
@@ -103,11 +104,14 @@ export function luggageOf(call: Call<object>, earlier: Job): Luggage | null {
   return { what: command, asks, bring: async () => body };
 }
 
-function fetching(call: Call<{ readonly to?: string }>, path: string): Luggage {
+function fetching(call: Call<Pick<FileOptions, 'to' | 'detach'>>, path: string): Luggage {
   return {
     what: `fetch ${path}`,
     asks: { fetch: true },
-    bring: async () => ({ fetch: path, capture_output: true }),
+    bring: async () => {
+      if (call.options.detach !== true) checkPlace(call);
+      return { fetch: path, capture_output: true };
+    },
     ended: (job) => saveFetched(call, job, basename(path)),
   };
 }

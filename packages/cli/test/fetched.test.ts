@@ -1,0 +1,88 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { run } from '../src/run.js';
+import { type ApiServer, apiServer, json } from './support/api-server.js';
+import { testWorld } from './support/world.js';
+
+/** `push start --fetch`: where the files of the nodes go. */
+
+const JOBS = '/organizations/o/pushy/jobs';
+const ID = 'a'.repeat(32);
+let cwd: string;
+let server: ApiServer;
+
+beforeEach(async () => {
+  cwd = mkdtempSync(join(tmpdir(), 'muster-fetched-'));
+  const nodes = { succeeded: ['web1', 'web2'] };
+  server = await apiServer({
+    [`POST ${JOBS}`]: json({ id: ID, uri: '' }, 201),
+    [`GET ${JOBS}/${ID}`]: json({ id: ID, command: 'fetch:/var/log/app.log', status: 'complete', nodes }),
+    [`GET ${JOBS}/${ID}/nodes`]: json([]),
+    [`GET ${JOBS}/${ID}/output/web1/stdout`]: (_, response) => void response.end('one'),
+    [`GET ${JOBS}/${ID}/output/web2/stdout`]: (_, response) => void response.end('two'),
+  });
+});
+afterEach(async () => {
+  rmSync(cwd, { recursive: true });
+  await server.close();
+});
+
+async function fetching(...flags: readonly string[]) {
+  const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' }, cwd });
+  const code = await run(['push', 'start', '--node', 'web1', 'web2', '--fetch', '/var/log/app.log', ...flags], world);
+  const started = server.received.some(({ method, path }) => method === 'POST' && path === JOBS);
+  return { code, err: world.err(), out: world.out(), started };
+}
+
+const content = (...path: readonly string[]) => readFileSync(join(cwd, ...path), 'utf8');
+
+test.each([
+  [
+    ['--to', 'some/where'],
+    ['some', 'where'],
+  ],
+  [[], [ID]],
+])('files go to a directory of each node, which is made: %j', async (flags, place) => {
+  expect(await fetching(...flags)).toMatchObject({ code: 0, started: true });
+  expect([content(...place, 'web1', 'app.log'), content(...place, 'web2', 'app.log')]).toEqual(['one', 'two']);
+  expect(readdirSync(join(cwd, ...place)).sort()).toEqual(['web1', 'web2']);
+  expect(readdirSync(join(cwd, ...place, 'web1'))).toEqual(['app.log']);
+});
+
+test.each([
+  ['a file', 'file', 'EEXIST: file already exists'],
+  ['below a file', 'file/there', 'ENOTDIR: not a directory'],
+  ['where nothing can be made', '/proc/muster', 'ENOENT: no such file or directory'],
+  ['where nothing can be written', '/proc', 'ENOENT: no such file or directory'],
+])('--to that is %s starts nothing', async (_, to, reason) => {
+  writeFileSync(join(cwd, 'file'), '');
+  const { code, err, started } = await fetching('--to', to);
+  expect([code, started]).toEqual([2, false]);
+  expect(err).toContain(`nothing was started: files cannot be written to ${join(to.startsWith('/') ? '' : cwd, to)}`);
+  expect(err).toContain(`: ${reason}\nfix: Name a directory in which you may write: --to DIRECTORY.`);
+});
+
+test('a file that cannot be written is told, and the others are fetched', async () => {
+  const taken = join(cwd, 'to', 'web1', 'app.log');
+  mkdirSync(taken, { recursive: true });
+  const { code, err, out } = await fetching('--to', 'to');
+  expect(code).toBe(1);
+  expect(err).toContain(
+    `web1: its file was not kept: ${taken} cannot be written (EISDIR: illegal operation on a directory)\n`,
+  );
+  expect(out).toContain(`1 file: ${join(cwd, 'to', 'NODE', 'app.log')}\n`);
+  expect(content('to', 'web2', 'app.log')).toBe('two');
+  expect(readdirSync(join(cwd, 'to', 'web1'))).toEqual(['app.log']);
+});
+
+test('a full disk is told', async () => {
+  mkdirSync(join(cwd, 'to', 'web1'), { recursive: true });
+  // Whatever is written there finds no space.
+  symlinkSync('/dev/full', join(cwd, 'to', 'web1', '.app.log.part'));
+  const { code, err } = await fetching('--to', 'to');
+  expect(code).toBe(1);
+  expect(err).toContain('cannot be written (ENOSPC: no space left on device)\n');
+  expect(content('to', 'web2', 'app.log')).toBe('two');
+});

@@ -70,7 +70,7 @@ async function write(call: Call<object>, id: string, node: string, path: string)
     if (complete) await writing(() => renameSync(part, path));
     return complete;
   } finally {
-    await writing(() => handle.close()).finally(() => rmSync(part, { force: true }));
+    await writing(() => handle.close().finally(() => rmSync(part, { force: true })));
   }
 }
 

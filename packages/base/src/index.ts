@@ -8,6 +8,7 @@ export * from './named.js';
 export * from './process-user.js';
 export * from './quantity.js';
 export * from './rounds.js';
+export * from './runnable.js';
 export * from './size.js';
 export * from './trust.js';
 export * from './turn-share.js';

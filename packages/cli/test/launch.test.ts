@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { run } from '../src/run.js';
 import { type ApiServer, apiServer, json } from './support/api-server.js';
@@ -153,6 +156,30 @@ test('a job without quorum names how many would have been enough', async () => {
   const [, table = ''] = world.out().split('Node name');
   expect(table).toMatch(/^web3 +refused +busy with job 4f /m);
   expect(table).not.toMatch(/web1|web2/);
+});
+
+describe('a script that no node would run is refused before the server is asked', () => {
+  const NO_INTERPRETER =
+    'does not begin with a line that names its interpreter: add one as its first, such as #!/bin/sh';
+
+  test.each([
+    ['without an interpreter', 'echo hi\n', [], NO_INTERPRETER],
+    ['without an interpreter, in a dry run', 'echo hi\n', ['--dry-run'], NO_INTERPRETER],
+    ['empty', '', [], NO_INTERPRETER],
+    ['too large', `#!/bin/sh\n${' '.repeat(1_048_576)}`, [], 'a script has at most 1048576'],
+    ['no file', null, [], 'is not an ordinary file'],
+  ])('%s', async (_, content, flags, reason) => {
+    const directory = mkdtempSync(join(tmpdir(), 'muster-script-'));
+    const script = content === null ? directory : join(directory, 'a.sh');
+    if (content !== null) writeFileSync(script, content);
+    server = await apiServer({});
+    const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+    const code = await run(['push', 'start', '--node', 'web1', '--script', script, ...flags], world);
+    rmSync(directory, { recursive: true });
+    expect([code, server.received]).toEqual([2, []]);
+    expect(world.err()).toContain(`${script} `);
+    expect(world.err()).toContain(reason);
+  });
 });
 
 test('a hundred nodes are started without a question', async () => {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { chown, type FileHandle, mkdir, open, rename, rm, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { isRunnable } from '@muster/base';
 import type { CommandOptions, ScriptOption, UploadOption } from '@muster/wire';
 import type { Account } from '../execution/account.js';
 import { JOB_FILE_PREFIX, makeFileDir, noteUpload, UPLOAD_PREFIX } from '../execution/job-file.js';
@@ -32,8 +33,6 @@ export interface Staging {
 }
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
-/** What a kernel runs: a line that names the interpreter, or a program. */
-const RUNNABLE = ['#!', '\x7fELF'];
 
 /**
  * Fetches files of push jobs before their nodes vote, and puts them in their place when the job starts. Uploads are written beside
@@ -123,8 +122,7 @@ export class JobFiles {
     const handle = await open(path, O_WRONLY | O_CREAT | O_EXCL, 0o700);
     await this.#fill(handle, jobId, script, 0o700, account, signal);
     if (account !== null) await chown(directory, account.uid, account.gid);
-    const beginning = await firstBytes(path);
-    if (!RUNNABLE.some((begins) => beginning.startsWith(begins))) {
+    if (!isRunnable(await firstBytes(path))) {
       throw new PathRefused(
         `the script ${script.name} does not begin with a line that names its interpreter, such as #!/bin/sh`,
       );
@@ -175,11 +173,11 @@ export class JobFiles {
   }
 }
 
-async function firstBytes(path: string): Promise<string> {
+async function firstBytes(path: string): Promise<Uint8Array> {
   const handle = await open(path, constants.O_RDONLY);
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(4), 0, 4, 0);
-    return buffer.toString('latin1', 0, bytesRead);
+    return buffer.subarray(0, bytesRead);
   } finally {
     await handle.close();
   }

@@ -1,5 +1,6 @@
-import { statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
+import { isRunnable } from '@muster/base';
 import { signScript } from '@muster/signing';
 import { type Command, Option } from 'commander';
 import type { Job } from '../../api.js';
@@ -65,12 +66,7 @@ export function luggageFor(call: Call<FileOptions>, words: readonly string[]): L
   const { script } = options;
   if (script !== undefined) {
     const path = resolve(call.world.cwd, script);
-    const size = readingOf(path, () => statSync(path).size);
-    if (size > MAX_SCRIPT_BYTES) {
-      throw new MusterError('usage', {
-        reason: `${script} has ${size} bytes; a script has at most ${MAX_SCRIPT_BYTES}`,
-      });
-    }
+    checkScript(script, path);
     const bring = async () => ({
       script: signed(call, { ...(await bringFile(call, path)), name: basename(path), args: words }),
       ...(await bringUploads()),
@@ -87,6 +83,22 @@ export function luggageFor(call: Call<FileOptions>, words: readonly string[]): L
   }
   const what = `upload to ${uploads.map(({ dest }) => dest).join(', ')}`;
   return { what, asks: { uploads: true }, bring: bringUploads };
+}
+
+/** What every node would refuse. @throws MusterError `usage` */
+function checkScript(script: string, path: string): void {
+  const stats = readingOf(path, () => statSync(path));
+  if (!stats.isFile()) throw new MusterError('usage', { reason: `${script} is not an ordinary file` });
+  if (stats.size > MAX_SCRIPT_BYTES) {
+    throw new MusterError('usage', {
+      reason: `${script} has ${stats.size} bytes; a script has at most ${MAX_SCRIPT_BYTES}`,
+    });
+  }
+  if (!isRunnable(readingOf(path, () => readFileSync(path)))) {
+    throw new MusterError('usage', {
+      reason: `--script ${script} does not begin with a line that names its interpreter: add one as its first, such as #!/bin/sh`,
+    });
+  }
 }
 
 /** What an earlier job took along, which the server still has; null: nothing. */

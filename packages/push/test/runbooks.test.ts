@@ -380,7 +380,11 @@ describe('a definition that cannot be meant is refused', () => {
     ],
     [{ search: undefined }, 'at least one node must be supplied'],
     [{ concurrency: 0 }, 'concurrency: must not be 0'],
-    [{ script: 'x', command: undefined, args: ['{{service}}{{tries}}'], signature: 'AAAA' }, 'signature: cannot be of'],
+    [{ script: 'echo hi', command: undefined }, 'invalid script: must begin with a line that names its interpreter'],
+    [
+      { script: '#!/bin/sh', command: undefined, args: ['{{service}}{{tries}}'], signature: 'AAAA' },
+      'signature: cannot be of',
+    ],
   ])('%j', async (given, reason) => {
     const body = { name: 'never', ...RESTART, ...given };
     const answer = await refused(await send({ method: 'POST', path: 'runbooks', body }));

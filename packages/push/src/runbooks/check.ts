@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { isRunnable } from '@muster/base';
 import { invalid } from '../request/fields.js';
 import { readJobRequest } from '../request/request.js';
 import type { Definition, Parameter, Parameters, ParameterType } from './definition.js';
@@ -28,6 +29,9 @@ export function checkDefinition(definition: Definition, limits: { readonly maxNo
   if ((command === undefined) === (script === undefined)) throw invalid('command', 'give either command or script');
   if (script === undefined && args !== undefined) throw invalid('args', 'go with a script; a command has them itself');
   if (script === '') throw invalid('script', 'is empty');
+  if (script !== undefined && !isRunnable(Buffer.from(script))) {
+    throw invalid('script', 'must begin with a line that names its interpreter, such as #!/bin/sh');
+  }
   const sample = { command: 'true', ...job };
   readJobRequest(sample, JSON.stringify(sample), limits);
   checkParameters(parameters);

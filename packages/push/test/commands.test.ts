@@ -102,6 +102,9 @@ describe('whether a node would take a command', () => {
     ['an upgrade where only commands may be anything', { ...NOTHING, any: true, uploads: true }, UPGRADE, 'no'],
     ['a file to fetch', NOTHING, { fetch: true }, 'no'],
     ['with variables', allowing('a'), { command: 'a', variables: true }, 'perhaps'],
+    ['as a user', allowing('a'), { command: 'a', user: true }, 'perhaps'],
+    ['as a user, and not listed', allowing('a'), { command: 'b', user: true }, 'no'],
+    ['in a directory', allowing('a'), { command: 'a', dir: true }, 'perhaps'],
   ])('%s', (_, commands, wish, expected) => {
     expect(foreseen(commands, wish).says).toBe(expected);
   });
@@ -112,7 +115,23 @@ describe('whether a node would take a command', () => {
     expect([said(NOTHING), said({ ...NOTHING, any: true }), said(allowing('sleep 5'))]).toEqual(['no', 'no', 'yes']);
   });
 
+  test('another user needs an agent', () => {
+    const said = (wish: Partial<Wish>) => foreseen(allowing('a'), { command: 'a', ...wish }, 'ssh');
+    expect(said({ user: true })).toEqual({
+      says: 'no',
+      why: 'only agents run commands as another user, and there is none',
+    });
+    expect(said({ dir: true }).says).toBe('perhaps');
+  });
+
   test.each<[string, NodeCommands | null, Partial<Wish>, string]>([
+    [
+      'a user',
+      allowing('a'),
+      { command: 'a', user: true },
+      'whether there is that user, and commands may run as it, is decided there',
+    ],
+    ['a directory', allowing('a'), { command: 'a', dir: true }, 'whether there is that directory is decided there'],
     ['nothing is told', null, { command: 'a' }, 'what is allowed there is not told'],
     ['not all is told', { ...NOTHING, omitted: 1 }, { command: 'a' }, 'more is allowed there than is told'],
     ['not listed', allowing('a'), { command: 'b' }, 'this command is not among those allowed there'],

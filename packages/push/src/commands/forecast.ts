@@ -12,6 +12,10 @@ export interface Wish {
   readonly fetch: boolean;
   /** Variables for the command. */
   readonly variables: boolean;
+  /** It runs as a user that is named. */
+  readonly user?: boolean;
+  /** It runs in a directory that is named. */
+  readonly dir?: boolean;
 }
 
 type Via = NodeView['via'];
@@ -47,7 +51,8 @@ export class Forecasts {
   }
 
   #forecast(commands: NodeCommands, via: Via): Forecast {
-    const { command, script, uploads, fetch, variables } = this.#wish;
+    const { command, script, uploads, fetch, variables, user, dir } = this.#wish;
+    if (user && via === 'ssh') return no('only agents run commands as another user, and there is none');
     if (script && commands.scripts === 'none') return no('no scripts are allowed there (allow_scripts)');
     // The files of an upgrade have a place of their own.
     const upgrade = command !== null && versionAskedFor(command) !== null;
@@ -61,6 +66,8 @@ export class Forecasts {
     if (upgrade) return perhaps('whether its signature is trusted is decided there');
     if (uploads || fetch) return perhaps('which files are allowed is decided there');
     if (variables) return perhaps('which variables may be set is decided there (allow_env)');
+    if (user) return perhaps('whether there is that user, and commands may run as it, is decided there');
+    if (dir) return perhaps('whether there is that directory is decided there');
     return YES;
   }
 

@@ -39,6 +39,8 @@ export function readPreviewRequest(body: unknown, text: string, maxNodes: number
     uploads: uploads === true,
     fetch: fetch === true,
     variables: hasVariables(options),
+    user: options.user !== undefined,
+    dir: options.dir !== undefined,
   };
 }
 

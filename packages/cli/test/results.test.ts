@@ -105,6 +105,12 @@ test('push results shows the groups; --diff what differs from the largest', asyn
   expect(diff.world.out()).toContain('\n\n1 node, succeeded  (bbbbbbbb)\n  b1\n    - hello\n    + bye\n');
 });
 
+test('push results --diff is refused beside --json, which has no differences', async () => {
+  const { code, world, received } = await muster('results', 'J', '--diff', '--json');
+  expect([code, received]).toEqual([2, []]);
+  expect(world.out() + world.err()).toContain('--diff is shown to people, and --json has none: leave one of them out');
+});
+
 test('push rerun --group runs the command again on the nodes of a group, and takes no other choice', async () => {
   const { code, received } = await muster('rerun', 'J', '--group', 'bbbb', '--detach');
   expect(code).toBe(0);

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { isFinal, type Job } from '../../../api.js';
+import { MusterError } from '../../../errors.js';
 import { PAGE_SIZE } from '../../../limits.js';
 import { type Call, clientCommand, does, type Shell } from '../../../shell.js';
 import { count } from '../../queue/settings.js';
@@ -29,9 +30,17 @@ export function addResults(push: Command, shell: Shell): void {
   });
   takesJob(command);
   command
-    .option('--diff', "show how the output of the other groups differs from the largest one's")
+    .option(
+      '--diff',
+      "show how the output of the other groups differs from the largest one's; for people, not with --json",
+    )
     .option('--limit <n>', 'at most this many groups', count('--limit', 1), SHOWN);
   does<ResultsOptions>(command, shell, async (call) => {
+    if (call.options.diff === true && call.out.json) {
+      throw new MusterError('usage', {
+        reason: '--diff is shown to people, and --json has none: leave one of them out',
+      });
+    }
     const job = await readJob(call, await jobId(call, call.args[0] ?? ''));
     await showResults(call, job, call.options);
   });

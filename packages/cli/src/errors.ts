@@ -100,6 +100,12 @@ export const CLI_ERRORS = declareErrors({
     message: 'you are not signed in: {reason}',
     fix: 'Begin again: `muster login`.',
   },
+  key_of_user: {
+    status: 409,
+    exit: 1,
+    message: 'users go on signing with these keys, as an organization revokes those of nodes and services only: {keys}',
+    fix: 'Revoke them on the list of the server, as one of its administrators: {again}',
+  },
   not_agreed: { status: 400, exit: 1, message: 'nothing was done', fix: 'Answer with y to go on.' },
   demo_failed: {
     status: 500,

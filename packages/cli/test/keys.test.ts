@@ -77,7 +77,8 @@ test('key list does not guess whose keys a token means', async () => {
 describe('revoked keys', () => {
   const FIRST = 'a'.repeat(64);
   const SECOND = 'b'.repeat(64);
-  const entry = (fingerprint: string) => ({
+  const entry = (fingerprint: string, list = 'organization') => ({
+    list,
     fingerprint,
     reason: 'laptop stolen',
     held_by: [{ type: 'node', name: 'web1' }],
@@ -87,15 +88,15 @@ describe('revoked keys', () => {
   const worldOf = () => testWorld({ env: { MUSTER_URL: server?.url ?? '', MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
 
   test.each([
-    ['of an organization', '/organizations/o/revoked_keys', []],
-    ['of the server', '/revoked_keys', ['--server']],
-  ])('%s are listed, revoked and taken off', async (_, path, flags) => {
+    ['of an organization', '/organizations/o/revoked_keys', [], 'no node or service of the organization has it'],
+    ['of the server', '/revoked_keys', ['--server'], 'nobody has it'],
+  ])('%s are listed, revoked and taken off', async (_, path, flags, nobody) => {
     server = await apiServer({
       [`GET ${path}`]: json({ total: 1, keys: [entry(FIRST)] }),
       [`POST ${path}`]: json({
         keys: [
-          { fingerprint: FIRST, held_by: [{ type: 'node', name: 'web1' }], already: false },
-          { fingerprint: SECOND, held_by: [], already: true },
+          { fingerprint: FIRST, held_by: [{ type: 'node', name: 'web1' }], already: false, kept_by: [] },
+          { fingerprint: SECOND, held_by: [], already: true, kept_by: [] },
         ],
       }),
       [`DELETE ${path}/${FIRST}`]: (_request, response) => response.writeHead(204).end(),
@@ -109,7 +110,7 @@ describe('revoked keys', () => {
       keys: [FIRST, SECOND].map((fingerprint) => ({ fingerprint, reason: 'laptop stolen' })),
     });
     expect(world.out()).toContain(`revoked ${FIRST}: taken from node web1`);
-    expect(world.out()).toContain(`already revoked ${SECOND}: nobody has it`);
+    expect(world.out()).toContain(`already revoked ${SECOND}: ${nobody}`);
     expect(await run(['key', 'unrevoke', FIRST, ...flags], world)).toBe(0);
     expect(world.out()).toContain(`key ${FIRST} may be registered again`);
   });
@@ -178,6 +179,40 @@ describe('revoked keys', () => {
     const sent = server.received.map(({ body }) => (JSON.parse(body) as { keys: object[] }).keys);
     expect(sent.map((keys) => keys.length)).toEqual([500, 1]);
     expect(sent[0]?.[0]).toEqual({ fingerprint: many[0]?.fingerprint, reason: 'laptop stolen' });
+  });
+
+  test('of users are not said to be revoked by an organization', async () => {
+    const THIRD = 'c'.repeat(64);
+    const user = (name: string | null) => ({ type: 'user', name });
+    server = await apiServer({
+      'POST /organizations/o/revoked_keys': json({
+        keys: [
+          { fingerprint: FIRST, held_by: [], already: false, kept_by: [user('ann'), user(null)] },
+          { fingerprint: SECOND, held_by: [], already: false, kept_by: [] },
+          { fingerprint: THIRD, held_by: [{ type: 'node', name: 'n1' }], already: false, kept_by: [user('bob')] },
+        ],
+      }),
+    });
+    const world = worldOf();
+    expect(await run(['key', 'revoke', FIRST, SECOND, THIRD, '--yes'], world)).toBe(1);
+    expect(world.out()).toBe(
+      `not revoked ${FIRST}: kept by user ann, a user who is no member of this organization\n` +
+        `revoked ${SECOND}: no node or service of the organization has it\n` +
+        `revoked ${THIRD}: taken from node n1\n`,
+    );
+    expect(world.err()).toContain(`${THIRD} of user bob`);
+    expect(world.err()).toContain(`muster key revoke ${FIRST} ${THIRD} --server`);
+  });
+
+  test('the list of the server is not taken for one of an organization', async () => {
+    server = await apiServer({ 'POST /revoked_keys': json({ keys: [] }) });
+    const [wrong, right] = [worldOf(), worldOf()];
+    for (const world of [wrong, right]) world.pipe(JSON.stringify([entry(FIRST, 'server')]));
+    const from = ['key', 'revoke', '--from', '-', '--yes'];
+    expect(await run(from, wrong)).toBe(2);
+    expect(wrong.err()).toContain('give --server');
+    expect(server.received).toEqual([]);
+    expect(await run([...from, '--server'], right), right.err()).toBe(0);
   });
 
   test('nothing is revoked that was not named, nor without being asked', async () => {

@@ -58,7 +58,7 @@ describe('a revoked key of an organization', () => {
     const revoked = await revoke(ORG, fingerprint, 'lost with the machine');
     expect([revoked.status, revoked.body]).toEqual([
       200,
-      { keys: [{ fingerprint, held_by: [{ type: 'node', name: 'stolen' }], already: false }] },
+      { keys: [{ fingerprint, held_by: [{ type: 'node', name: 'stolen' }], already: false, kept_by: [] }] },
     ]);
     expect([before, await signs()]).toEqual([200, 401]);
     const why = async () => (await api.get(`${ORG}/nodes/stolen/why`)).text;
@@ -86,11 +86,12 @@ describe('a revoked key of an organization', () => {
     clock.advance(1000);
     await revoke(ORG, fingerprint);
     const again = await revoke(ORG, fingerprint, 'another reason');
-    expect(again.body).toEqual({ keys: [{ fingerprint, held_by: [], already: true }] });
+    expect(again.body).toEqual({ keys: [{ fingerprint, held_by: [], already: true, kept_by: [] }] });
     const { total, keys } = await list(ORG, '?limit=1');
     expect(total).toBeGreaterThan(1);
     expect(keys).toEqual([
       {
+        list: 'organization',
         fingerprint,
         reason: null,
         held_by: [{ type: 'service', name: 'leaky' }],
@@ -106,7 +107,9 @@ describe('a revoked key of an organization', () => {
     await create(`${ORG}/nodes`, 'removed', 4);
     const fingerprint = await fingerprintOf(`${ORG}/nodes`, 'removed');
     expect((await api.delete(`${ORG}/nodes/removed`)).status).toBe(204);
-    expect((await revoke(ORG, fingerprint)).body).toEqual({ keys: [{ fingerprint, held_by: [], already: false }] });
+    expect((await revoke(ORG, fingerprint)).body).toEqual({
+      keys: [{ fingerprint, held_by: [], already: false, kept_by: [] }],
+    });
     expect((await enrol('removed', 4)).status).toBe(403);
   });
 
@@ -131,6 +134,36 @@ describe('a revoked key of an organization', () => {
   });
 });
 
+describe('a key of a user', () => {
+  it('is not revoked by an organization, which says who keeps it, and again', async () => {
+    await create('/users', 'keeper', 11, { organization: 'default' });
+    const fingerprint = await fingerprintOf('/users', 'keeper');
+    const kept = { fingerprint, held_by: [], already: false, kept_by: [{ type: 'user', name: 'keeper' }] };
+    const { total } = await list(ORG);
+    for (let time = 0; time < 2; time += 1) expect((await revoke(ORG, fingerprint)).body).toEqual({ keys: [kept] });
+    expect((await list(ORG)).total).toBe(total);
+    const signs = api.as({ name: 'keeper', privateKey: madeKey(11).privateKey });
+    expect((await signs.get('/users/keeper/keys')).status).toBe(200);
+  });
+
+  it('is not told by name where the user is no member', async () => {
+    await create('/users', 'stranger', 12, { organization: null });
+    const answer = await revoke(ORG, await fingerprintOf('/users', 'stranger'));
+    expect(answer.body).toMatchObject({ keys: [{ kept_by: [{ type: 'user', name: null }] }] });
+  });
+
+  it('is taken from a node that has it, too, and the user is told', async () => {
+    await create('/users', 'both', 13, { organization: 'default' });
+    await create(`${ORG}/nodes`, 'both', 13);
+    const fingerprint = await fingerprintOf('/users', 'both');
+    const kept_by = [{ type: 'user', name: 'both' }];
+    const held_by = [{ type: 'node', name: 'both' }];
+    const first = { fingerprint, held_by, already: false, kept_by };
+    expect((await revoke(ORG, fingerprint)).body).toEqual({ keys: [first] });
+    expect((await revoke(ORG, fingerprint)).body).toEqual({ keys: [{ ...first, held_by: [], already: true }] });
+  });
+});
+
 describe('a revoked key of the server', () => {
   it('is refused to everybody, and organizations see it on their lists', async () => {
     await create('/users', 'clumsy', 8);
@@ -146,6 +179,7 @@ describe('a revoked key of the server', () => {
             { type: 'user', name: 'clumsy' },
           ],
           already: false,
+          kept_by: [],
         },
       ],
     });
@@ -154,7 +188,11 @@ describe('a revoked key of the server', () => {
     expect((await create('/users', 'next', 8)).status).toBe(403);
     expect((await create('/organizations/elsewhere/nodes', 'next', 8)).status).toBe(403);
     expect((await list(ORG)).keys.map((key) => key.fingerprint)).toContain(fingerprint);
-    expect((await list('')).keys[0]).toMatchObject({ fingerprint, held_by: [{ type: 'user', name: 'clumsy' }] });
+    expect((await list('')).keys[0]).toMatchObject({
+      list: 'server',
+      fingerprint,
+      held_by: [{ type: 'user', name: 'clumsy' }],
+    });
   });
 
   it('is not the last with which a server administrator can sign', async () => {

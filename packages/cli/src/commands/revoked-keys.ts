@@ -13,7 +13,14 @@ interface Holder {
   readonly name: string;
 }
 
+/** Null: a user who is no member of the organization. */
+interface Keeper {
+  readonly type: string;
+  readonly name: string | null;
+}
+
 interface RevokedKey {
+  readonly list: 'organization' | 'server';
   readonly fingerprint: string;
   readonly reason: string | null;
   readonly held_by: readonly Holder[];
@@ -25,6 +32,8 @@ interface Revoked {
   readonly fingerprint: string;
   readonly held_by: readonly Holder[];
   readonly already: boolean;
+  /** Who goes on signing with it. */
+  readonly kept_by: readonly Keeper[];
 }
 
 interface ScopeFlags {
@@ -48,7 +57,8 @@ export function addRevokedKeys(key: Command, shell: Shell): void {
     examples: [
       'muster key revoke 3f0c41d2e6 --reason "laptop stolen"',
       'muster key revoke 3f0c41d2e6 --server                # of users, and of everybody else on this server',
-      'muster key revoke --from revoked-keys.json --yes # what `muster key revoked --json` printed',
+      'muster key revoke --from revoked-keys.json --yes     # what `muster key revoked --json` printed',
+      'muster key revoke --from server-keys.json --server --yes # `muster key revoked --server --json`',
     ],
   })
     .option('--reason <text>', 'told to whoever tries to register the key')
@@ -110,7 +120,7 @@ async function revokeKeys(call: Call<RevokeFlags>): Promise<void> {
   const { reason, from } = options;
   const fingerprints = await wholeOf(call);
   const given = fingerprints.map((fingerprint) => ({ fingerprint, ...(reason !== undefined && { reason }) }));
-  const keys = from === undefined ? given : [...given, ...readList(await jsonOf(world, from), from)];
+  const keys = from === undefined ? given : [...given, ...readList(call, await jsonOf(world, from), from)];
   if (keys.length === 0) {
     throw new MusterError('usage', {
       reason: 'give fingerprints, as `muster key list --all` shows them, or --from FILE',
@@ -124,7 +134,19 @@ async function revokeKeys(call: Call<RevokeFlags>): Promise<void> {
     const answer = await client.post<{ keys: Revoked[] }>(listOf(call), { keys: keys.slice(at, at + AT_ONCE) });
     done.push(...answer.keys);
   }
-  tellDone(call, { document: done, line: done.map(lineOf).join('\n') });
+  tellDone(call, { document: done, line: done.map((key) => lineOf(call, key)).join('\n') });
+  const kept = done.filter(({ kept_by }) => kept_by.length > 0);
+  if (kept.length > 0) throw keptError(kept);
+}
+
+function keptError(kept: readonly Revoked[]): MusterError {
+  const keys = kept.map(({ fingerprint, kept_by }) => `${fingerprint} of ${kept_by.map(keeperText).join(', ')}`);
+  const which = kept.map(({ fingerprint }) => fingerprint).join(' ');
+  return new MusterError('key_of_user', { keys: keys.join('; '), again: `muster key revoke ${which} --server` });
+}
+
+function keeperText({ type, name }: Keeper): string {
+  return name === null ? `a ${type} who is no member of this organization` : `${type} ${name}`;
 }
 
 /** Who has a key is an organization's to tell, also to those who revoke it for the whole server. */
@@ -137,8 +159,11 @@ function wholeOf(call: Call<RevokeFlags>): Promise<string[]> {
   return Promise.all(call.args.map((given) => wholeFingerprint(given, { keys, shownBy: 'muster key list --all' })));
 }
 
-function lineOf({ fingerprint, held_by, already }: Revoked): string {
-  const taken = held_by.length > 0 ? `taken from ${namesOf(held_by)}` : 'nobody has it';
+function lineOf({ options }: Call<ScopeFlags>, { fingerprint, held_by, already, kept_by }: Revoked): string {
+  if (kept_by.length > 0 && held_by.length === 0)
+    return `not revoked ${fingerprint}: kept by ${kept_by.map(keeperText).join(', ')}`;
+  const nobody = options.server === true ? 'nobody has it' : 'no node or service of the organization has it';
+  const taken = held_by.length > 0 ? `taken from ${namesOf(held_by)}` : nobody;
   return `${already ? 'already revoked' : 'revoked'} ${fingerprint}: ${taken}`;
 }
 
@@ -147,10 +172,16 @@ function namesOf(holders: readonly Holder[]): string {
 }
 
 /** What the server says of a key that is no key tells more than could be said here. */
-function readList(value: unknown, file: string): Pick<RevokedKey, 'fingerprint' | 'reason'>[] {
+function readList(
+  { options }: Call<ScopeFlags>,
+  value: unknown,
+  file: string,
+): Pick<RevokedKey, 'fingerprint' | 'reason'>[] {
   const entries: readonly unknown[] = Array.isArray(value) ? value : [value];
   return entries.map((entry) => {
-    const { fingerprint, reason = null } = (entry ?? {}) as Partial<RevokedKey>;
+    const { list, fingerprint, reason = null } = (entry ?? {}) as Partial<RevokedKey>;
+    if (list === 'server' && options.server !== true)
+      throw new MusterError('usage', { reason: `${file} has keys of the list of the server: give --server` });
     if (typeof fingerprint === 'string') return { fingerprint, reason };
     throw new MusterError('usage', { reason: `${file} is no list of keys with their \`fingerprint\`` });
   });

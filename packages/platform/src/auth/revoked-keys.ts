@@ -34,6 +34,14 @@ export interface Revoked {
   readonly heldBy: readonly KeyHolder[];
   /** It was on the list already. */
   readonly already: boolean;
+  /** Users who go on signing with it, as the list of an organization is not about them. */
+  readonly keptBy: readonly KeyKeeper[];
+}
+
+/** A user's name is told in organizations it belongs to: null elsewhere. */
+export interface KeyKeeper {
+  readonly type: 'user';
+  readonly name: string | null;
 }
 
 /** The list of an organization, or that of the server: null. */
@@ -89,7 +97,8 @@ export class RevokedKeys {
   }
 
   /**
-   * One after the other; safe to repeat. On the server's list, organizations whose nodes or services have the key have it on
+   * One after the other; safe to repeat. An organization does not list a key that only users have: it would go on signing,
+   * and seem to be revoked. On the server's list, organizations whose nodes or services have the key have it on
    * theirs, too, so that their audit tells of it.
    * @throws MusterError `in_use` when no server administrator could sign any more; `invalid_field` when the list is full.
    */
@@ -101,13 +110,23 @@ export class RevokedKeys {
 
   async #revoke(scope: Scope, revocation: Revocation, actor: Actor): Promise<Revoked> {
     const { fingerprint } = revocation;
-    if (scope !== null) return this.#list(scope, revocation, actor);
+    if (scope !== null) return this.#ofOrganization(scope, revocation, actor);
     const heldBy: KeyHolder[] = [];
     for (const organization of organizationsOf(await holdersOf(this.#repository.read, null, fingerprint))) {
       heldBy.push(...(await this.#list(organization, revocation, actor)).heldBy);
     }
     const here = await this.#list(null, revocation, actor);
     return { ...here, heldBy: [...heldBy, ...here.heldBy] };
+  }
+
+  async #ofOrganization(scope: Organization, revocation: Revocation, actor: Actor): Promise<Revoked> {
+    const { fingerprint } = revocation;
+    const { read } = this.#repository;
+    const keptBy = await usersWith(read, scope, fingerprint);
+    if (keptBy.length > 0 && (await holdersOf(read, scope, fingerprint)).length === 0) {
+      return { fingerprint, already: await isListed(read, scope, fingerprint), heldBy: [], keptBy };
+    }
+    return { ...(await this.#list(scope, revocation, actor)), keptBy };
   }
 
   async #list(scope: Scope, { fingerprint, reason }: Revocation, actor: Actor): Promise<Revoked> {
@@ -130,13 +149,7 @@ export class RevokedKeys {
         const ids = holders.map(({ keyId }) => keyId);
         if (ids.length > 0) await trx.deleteFrom('principal_keys').where('id', 'in', ids).execute();
         if (holders.some(({ type }) => type === 'user')) await assertAdminsSign(trx, fingerprint, now);
-        const listed = await trx
-          .selectFrom('revoked_keys')
-          .select('fingerprint')
-          .where('fingerprint', '=', fingerprint)
-          .where('org_id', '=', orgId)
-          .executeTakeFirst();
-        if (listed !== undefined) return { holders, already: true };
+        if (await isListed(trx, scope, fingerprint)) return { holders, already: true };
         await assertRoom(trx, scope);
         const heldBy = JSON.stringify(holders.map(({ type, name }) => ({ type, name })));
         await trx
@@ -151,7 +164,7 @@ export class RevokedKeys {
     for (const { type, name, organization } of holders) {
       if (type === 'node' && organization !== null) await this.#listeners.keyRemoved(organization, name, fingerprint);
     }
-    return { fingerprint, already, heldBy: holders.map(({ type, name }) => ({ type, name })) };
+    return { fingerprint, already, heldBy: holders.map(({ type, name }) => ({ type, name })), keptBy: [] };
   }
 
   /** It may be given to somebody again. Nobody gets it back by this. @throws MusterError `not_found` */
@@ -203,6 +216,29 @@ async function holdersOf(read: Store['read'], scope: Scope, fingerprint: string)
     name,
     organization: orgId === null || orgName === null ? null : { id: orgId, name: orgName },
   }));
+}
+
+async function usersWith(read: Store['read'], { id }: Organization, fingerprint: string): Promise<KeyKeeper[]> {
+  const rows = await read
+    .selectFrom('principal_keys as k')
+    .innerJoin('principals as p', 'p.id', 'k.principal_id')
+    .leftJoin('org_members as m', (on) => on.onRef('m.principal_id', '=', 'p.id').on('m.org_id', '=', id))
+    .select(['p.name', 'm.org_id as memberOf'])
+    .where('k.fingerprint', '=', fingerprint)
+    .where('p.type', '=', 'user')
+    .orderBy('p.name')
+    .execute();
+  return rows.map(({ name, memberOf }) => ({ type: 'user', name: memberOf === null ? null : name }));
+}
+
+async function isListed(read: Store['read'], scope: Scope, fingerprint: string): Promise<boolean> {
+  const listed = await read
+    .selectFrom('revoked_keys')
+    .select('fingerprint')
+    .where('fingerprint', '=', fingerprint)
+    .where('org_id', '=', idOf(scope))
+    .executeTakeFirst();
+  return listed !== undefined;
 }
 
 function organizationsOf(holders: readonly Holder[]): Iterable<Organization> {

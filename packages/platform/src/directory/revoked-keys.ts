@@ -11,6 +11,7 @@ interface RevokedList {
   readonly params: readonly [] | readonly ['org'];
   readonly permission: Permission;
   readonly tag: string;
+  readonly list: 'organization' | 'server';
   /** Ends the operation ids. */
   readonly noun: string;
   /** As in `revoked keys of …`. */
@@ -23,6 +24,7 @@ const REVOKED: readonly RevokedList[] = [
     params: ['org'],
     permission: 'org:admin',
     tag: 'organizations',
+    list: 'organization',
     noun: 'OfOrganization',
     of: 'an organization, which are refused to its nodes and services',
   },
@@ -31,6 +33,7 @@ const REVOKED: readonly RevokedList[] = [
     params: [],
     permission: 'server:admin',
     tag: 'users',
+    list: 'server',
     noun: 'OfServer',
     of: 'the server, which are refused to everybody',
   },
@@ -41,7 +44,7 @@ export function revokedKeyRoutes(app: App, auth: Auth): void {
   for (const list of REVOKED) routesOf(app, auth, list);
 }
 
-function routesOf(app: App, auth: Auth, { path, params, permission, tag, noun, of }: RevokedList): void {
+function routesOf(app: App, auth: Auth, { path, params, permission, tag, list, noun, of }: RevokedList): void {
   const tags = [tag];
   const scopeOf = (request: { organization: Organization }) => (params.length === 0 ? null : request.organization);
 
@@ -61,7 +64,7 @@ function routesOf(app: App, auth: Auth, { path, params, permission, tag, noun, o
     async (request) => {
       const { limit = AUTH_LIMITS.keyPage, offset = 0 } = request.query;
       const { total, keys } = await auth.revokedKeys.list(scopeOf(request), { limit, offset });
-      return { total, keys: keys.map(revokedKeyView) };
+      return { total, keys: keys.map((key) => revokedKeyView(key, list)) };
     },
   );
 
@@ -72,7 +75,7 @@ function routesOf(app: App, auth: Auth, { path, params, permission, tag, noun, o
       schema: {
         tags,
         operationId: `revokeKeys${noun}`,
-        summary: 'Take keys from whoever has them, for good: they cannot be registered again. Safe to repeat',
+        summary: `Revoke keys for good, on the list of ${of}: taken from whoever has them, they cannot be registered again. Safe to repeat`,
         params: schemas.pathParams(params),
         body: schemas.RevokeBody,
         response: { 200: schemas.RevokeAnswer },
@@ -81,7 +84,9 @@ function routesOf(app: App, auth: Auth, { path, params, permission, tag, noun, o
     async (request) => {
       const revocations = request.body.keys.map(({ fingerprint, reason = null }) => ({ fingerprint, reason }));
       const revoked = await auth.revokedKeys.revoke(scopeOf(request), revocations, actorOf(request.caller));
-      return { keys: revoked.map(({ heldBy, ...rest }) => ({ ...rest, held_by: [...heldBy] })) };
+      return {
+        keys: revoked.map(({ heldBy, keptBy, ...rest }) => ({ ...rest, held_by: [...heldBy], kept_by: [...keptBy] })),
+      };
     },
   );
 

@@ -149,6 +149,7 @@ export const RevokedKeysAnswer = Type.Object({
   total: Type.Integer({ description: 'With those that are not on this page' }),
   keys: Type.Array(
     Type.Object({
+      list: Type.Union([Type.Literal('organization'), Type.Literal('server')], { description: 'Which list it is on' }),
       fingerprint: Type.String(),
       reason: Type.Union([Type.String(), Type.Null()]),
       held_by: Holders,
@@ -182,6 +183,16 @@ export const RevokeAnswer = Type.Object({
       fingerprint: Type.String(),
       held_by: Holders,
       already: Type.Boolean({ description: 'It was on the list already' }),
+      kept_by: Type.Array(
+        Type.Object({
+          type: Type.Literal('user'),
+          name: Type.Union([Type.String(), Type.Null()], { description: 'null: no member of the organization' }),
+        }),
+        {
+          description:
+            'Users who have it and go on signing with it: theirs are revoked on the list of the server. A key that only users have is not put on the list of an organization',
+        },
+      ),
     }),
   ),
 });

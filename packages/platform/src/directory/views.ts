@@ -24,8 +24,11 @@ export function listedKeyView({ type, name, fingerprint, createdAt, expiresAt }:
   return { type, name, fingerprint, created_at: time(createdAt), expires_at: expires };
 }
 
-export function revokedKeyView({ fingerprint, reason, heldBy, revokedBy, revokedAt }: RevokedKey) {
-  return { fingerprint, reason, held_by: [...heldBy], revoked_by: revokedBy, revoked_at: time(revokedAt) };
+export function revokedKeyView(
+  { fingerprint, reason, heldBy, revokedBy, revokedAt }: RevokedKey,
+  list: 'organization' | 'server',
+) {
+  return { list, fingerprint, reason, held_by: [...heldBy], revoked_by: revokedBy, revoked_at: time(revokedAt) };
 }
 
 export function userView({ name, serverAdmin, createdAt, keys }: PrincipalView) {

@@ -18,6 +18,8 @@ export interface StartedBy {
   readonly mark?: Uint8Array;
   /** What else is stored in the commit that stores the job. */
   readonly along?: (jobId: string) => StoredAlong;
+  /** Name of the schedule that starts it: the audit says it. */
+  readonly schedule?: string;
   /** To what starts it others have agreed as it is. @throws ApprovalNeeded when policies of approval want something else by now */
   readonly agreement?: Agreement;
 }
@@ -71,7 +73,7 @@ export function createPushStarter(
       return asked.needs.length === 0 ? null : asked;
     },
     named: (org, { options }) => files.named(org.id, filesOf(options)),
-    async start(caller, org, request, { mark, along, agreement }) {
+    async start(caller, org, request, { mark, along, schedule, agreement }) {
       if (mark !== undefined) {
         const id = newJobId(org.id, () => mark);
         if ((await findJob(store.read, org.id, id)) !== undefined) return { id, created: false };
@@ -80,6 +82,7 @@ export function createPushStarter(
       return {
         id: await submitJob({ ...deps, random: ids }, caller, org, request, {
           ...(along && { along }),
+          ...(schedule !== undefined && { schedule }),
           ...(agreement && { agreed: underAgreement(agreement) }),
         }),
         created: true,

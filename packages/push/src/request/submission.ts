@@ -49,6 +49,8 @@ export interface Occasion {
   /** On whose nodes, when those of the caller do not count. */
   readonly nodesOf?: Identity;
   readonly runbook?: RunbookMark;
+  /** Name of the schedule that starts it, for the audit. */
+  readonly schedule?: string;
   /** Called with what policies want for its nodes. Unless there is one, whatever they want is not there. @throws ApprovalNeeded */
   readonly agreed?: (now: Needs) => void;
 }
@@ -59,7 +61,7 @@ export async function submitJob(
   caller: Identity,
   org: Organization,
   request: JobRequest,
-  { along = () => NOTHING, nodesOf = caller, runbook, agreed = assertNothingAsked }: Occasion = {},
+  { along = () => NOTHING, nodesOf = caller, runbook, schedule, agreed = assertNothingAsked }: Occasion = {},
 ): Promise<string> {
   const { options } = request;
   checkRequest(deps.config, request);
@@ -90,6 +92,7 @@ export async function submitJob(
       ...(spec.batches === undefined ? {} : { batches: spec.batches.slice(0, 10).join(', ') }),
       ...(spec.waitTimeout === undefined ? {} : { waits: `${spec.waitTimeout} s for busy nodes` }),
       ...(runbook === undefined ? {} : { runbook: `${runbook.name} ${runbook.version}` }),
+      ...(schedule === undefined ? {} : { schedule }),
     },
   });
   const { writes, events } = along(jobId);

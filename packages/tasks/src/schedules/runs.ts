@@ -74,7 +74,7 @@ export class Runs {
 
   /** What others agreed to is that it runs at its times, not whenever somebody wants it to. */
   async #startJob(
-    { org, agreement }: Schedule,
+    { org, name, agreement }: Schedule,
     { job }: Extract<Work, { kind: 'push' }>,
     as: Identity,
     key: string | null,
@@ -85,6 +85,7 @@ export class Runs {
     const { id, created } = await push.start(as, org, push.read(job), {
       ...mark,
       along,
+      schedule: name,
       ...(agreement !== null && key !== null && { agreement }),
     });
     return { run: id, stored: created };

@@ -324,6 +324,8 @@ describe('a schedule of push jobs', () => {
     expect(fixture.told.find(({ type }) => type === 'schedule.ran')?.attributes).toMatchObject({ job: first });
     const found = await fixture.read.selectFrom('push_jobs').selectAll().executeTakeFirstOrThrow();
     expect(found).toMatchObject({ command: 'uname -a', requester: 'anna' });
+    const audit = await fixture.auth.audit.page({ orgId: fixture.org.id, limit: 1, action: 'push.start' });
+    expect(audit).toMatchObject([{ target: first, detail: { schedule: live.schedule.name } }]);
     await fixture.stop();
     await fixture.store.transact((trx) =>
       trx

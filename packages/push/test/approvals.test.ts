@@ -203,6 +203,11 @@ describe('a run that needs a second person', () => {
       })
       .toContain(waiting.approval);
     expect(await jobs()).toEqual([]);
+    const expired = server.test.store.read.selectFrom('audit').selectAll().where('action', '=', 'approval.expire');
+    const [entry, ...others] = await expired.where('target', '=', waiting.approval).execute();
+    expect(entry).toMatchObject({ actor: 'muster', actor_kind: 'server', org_id: server.org.id, outcome: 'done' });
+    expect(JSON.parse(entry?.detail ?? '')).toMatchObject({ runbook: `${name} 1`, asker: 'normal' });
+    expect(others).toEqual([]);
   });
 
   it('is not started any more for somebody who has lost the right to run it', async () => {

@@ -15,6 +15,7 @@ export { type Groups, holdsRole, includes, type Members, membersWritten, type No
 export { principalNow } from './principal-now.js';
 export { insertNode } from './principals.js';
 export { type Circumstances, type DeclaredRights, mayRead, READERS_HOLD } from './rights.js';
+export { SERVER } from './server-actor.js';
 export {
   type Actor,
   type AuditEntry,

@@ -1,5 +1,6 @@
 import type { Clock } from '@muster/base';
 import {
+  type Actor,
   type AuditEntry,
   type Auth,
   actorOf,
@@ -7,6 +8,7 @@ import {
   type Organization,
   principalNow,
   type RandomBytes,
+  SERVER,
   whilePresent,
 } from '@muster/platform/auth';
 import type { Recorder } from '@muster/platform/log';
@@ -190,7 +192,7 @@ export class Approvals {
       created_at: now,
       expires_at: now + within * 1000,
     };
-    const audited = auth.audit.write(entry(org, asker, 'approval.ask', id, told(row)));
+    const audited = auth.audit.write(entry(org, actorOf(asker), 'approval.ask', id, told(row)));
     const { writes = [], events = [] } = along?.(id) ?? {};
     const all = [auth.organizations.present(org), addApproval(row), audited, ...writes];
     await whilePresent(org, recorder.commit(all, [approvalAsked(org, row), ...events]));
@@ -231,7 +233,7 @@ export class Approvals {
       const along = (run: string): StoredAlong => {
         const decision: Decision = { status: 'started', by, at: clock.now(), reason: null, jobId: run, grants };
         const detail = { ...told(row), [startsJob(row.kind) ? 'job' : 'id']: run, asker: row.asker_name };
-        const audited = entry(org, by, 'approval.grant', id, detail);
+        const audited = entry(org, actorOf(by), 'approval.grant', id, detail);
         const writes = [...saveDecision(row, decision), auth.audit.write(audited)];
         return { writes, events: [approvalGranted(org, row, name, run)] };
       };
@@ -256,7 +258,9 @@ export class Approvals {
     { by, missing: left }: { readonly by: Identity; readonly missing: number },
   ): Promise<GrantOutcome> {
     const { recorder, auth } = this.#deps;
-    const audited = auth.audit.write(entry(org, by, 'approval.agree', row.id, { ...told(row), missing: left }));
+    const audited = auth.audit.write(
+      entry(org, actorOf(by), 'approval.agree', row.id, { ...told(row), missing: left }),
+    );
     const writes = [auth.organizations.present(org), ...saveGrant(row, granted), audited];
     await whilePresent(org, recorder.commit(writes, [approvalAgreed(org, row, by.name, left)]));
     return { run: null, missing: left };
@@ -284,7 +288,7 @@ export class Approvals {
     const row = await this.existing(org, id);
     this.#step(row, { type: 'deny' });
     const decision: Decision = { status: 'denied', by, at: clock.now(), reason, jobId: null };
-    const audited = entry(org, by, 'approval.deny', id, { ...told(row), ...(reason !== null && { reason }) });
+    const audited = entry(org, actorOf(by), 'approval.deny', id, { ...told(row), ...(reason !== null && { reason }) });
     const writes = [auth.organizations.present(org), ...saveDecision(row, decision), auth.audit.write(audited)];
     try {
       await whilePresent(org, recorder.commit(writes, [approvalDenied(org, row, by.name, reason)]));
@@ -307,13 +311,15 @@ export class Approvals {
   }
 
   async #expire(org: Organization, id: string): Promise<void> {
-    const { store, recorder, clock } = this.#deps;
+    const { store, recorder, clock, auth } = this.#deps;
     const now = clock.now();
     const row = await findApproval(store.read, org.id, id);
     if (row === undefined || !('to' in stepApproval(stateOf(row), { type: 'clock' }, now))) return;
     const decision: Decision = { status: 'expired', by: null, at: now, reason: null, jobId: null };
+    const detail = { ...told(row), asker: row.asker_name };
+    const audited = auth.audit.write(entry(org, SERVER, 'approval.expire', id, detail));
     try {
-      await recorder.commit(saveDecision(row, decision), [approvalExpired(org, row)]);
+      await recorder.commit([...saveDecision(row, decision), audited], [approvalExpired(org, row)]);
     } catch (error) {
       // Another server decided it meanwhile.
       if (!(error instanceof GuardFailed)) throw error;
@@ -407,6 +413,6 @@ function told({
   return { [kind]: what, hash };
 }
 
-function entry(org: Organization, by: Identity, action: string, target: string, detail: Detail): AuditEntry {
-  return { orgId: org.id, actor: actorOf(by), action, target, outcome: 'done', detail };
+function entry(org: Organization, by: Actor, action: string, target: string, detail: Detail): AuditEntry {
+  return { orgId: org.id, actor: by, action, target, outcome: 'done', detail };
 }

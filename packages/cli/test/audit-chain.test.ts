@@ -14,6 +14,7 @@ import {
 } from '@muster/signing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { trailBody } from '../../platform/src/notifications/trail.js';
+import { syslogLine } from '../src/commands/audit/export.js';
 import { run } from '../src/run.js';
 import { type ApiServer, apiServer, json } from './support/api-server.js';
 import { testWorld } from './support/world.js';
@@ -168,4 +169,7 @@ test('for syslog each entry is a line of RFC 5424', async () => {
   expect((await muster('export', '--format', 'syslog')).out).toContain(
     `<108>1 ${AT} 127.0.0.1 muster - push.start - ${entry(2, 'denied')}\n`,
   );
+  for (const outcome of ['failed', 'forged']) {
+    expect(syslogLine(entry(4, outcome), 'h')).toMatch(/^<108>1 /);
+  }
 });

@@ -3,7 +3,8 @@ import { clientCommand, does, type Shell } from '../../shell.js';
 import { chainOfServer, headingOf, type Sealed } from './chain.js';
 
 /** RFC 5424: facility 13 is that of audits; severity 6 informs, 4 warns. */
-const PRIORITY = { done: 13 * 8 + 6, denied: 13 * 8 + 4 } as const;
+const INFORMS = 13 * 8 + 6;
+const WARNS = 13 * 8 + 4;
 
 interface ExportOptions {
   readonly format: 'lines' | 'syslog';
@@ -50,6 +51,6 @@ function sealText({ seal }: Sealed): string {
 
 /** The entry itself is the message. */
 export function syslogLine(entry: string, host: string): string {
-  const { at, action, outcome } = JSON.parse(entry) as { at: string; action: string; outcome: keyof typeof PRIORITY };
-  return `<${PRIORITY[outcome]}>1 ${at} ${host} muster - ${action} - ${entry}`;
+  const { at, action, outcome } = JSON.parse(entry) as { at: string; action: string; outcome: string };
+  return `<${outcome === 'done' ? INFORMS : WARNS}>1 ${at} ${host} muster - ${action} - ${entry}`;
 }

@@ -173,3 +173,15 @@ test('for syslog each entry is a line of RFC 5424', async () => {
     expect(syslogLine(entry(4, outcome), 'h')).toMatch(/^<108>1 /);
   }
 });
+
+test('options of `audit` before `verify` and `export` are not forgotten: these have the same, or they are refused', async () => {
+  for (const words of [
+    ['--actor', 'carol', 'export'],
+    ['--limit', '100', 'verify'],
+  ]) {
+    const { code, out, err } = await muster(...words);
+    expect([code, out]).toEqual([2, '']);
+    expect(err).toContain(`\`muster audit ${words.at(-1)}\` takes no ${words[0]}`);
+  }
+  expect((await muster('--json', 'verify')).out).toContain(head);
+});

@@ -4,6 +4,7 @@ import { shortened } from '../../printable.js';
 import { clientCommand, does, type Shell } from '../../shell.js';
 import { timeText } from '../../summary.js';
 import { addExport } from './export.js';
+import { readOptionsBefore } from './options-before.js';
 import { addVerify } from './verify.js';
 
 const KINDS = ['user', 'node', 'service', 'server', 'claimed'] as const;
@@ -62,6 +63,7 @@ export function addAudit(program: Command, shell: Shell): void {
     .option('--of-server', 'what concerns the whole server, and no one organization (server administrators)');
   addExport(command, shell);
   addVerify(command, shell);
+  readOptionsBefore(command);
   does<AuditOptions>(command, shell, async (call) => {
     const { actor, actorKind, action, after, before, limit, ofServer } = call.options;
     const query = { actor, actor_kind: actorKind, action, after, before, limit };

@@ -175,7 +175,7 @@ export class Acting {
       writes: [
         fence,
         run({ run: id, ...(isAsked && { reason: 'it waits until others agree (muster approval list)' }) }),
-        this.#audited(rule, occasion, id),
+        this.#audited(rule, occasion, 'done', { run: id }),
       ],
       events: [ruleRan(rule, occasion, rule.work.kind, id)],
     });
@@ -197,8 +197,8 @@ export class Acting {
         this.#deps.held(until);
         return false;
       }
-      const failed = run({ outcome: 'failed', reason });
-      await this.#store({ writes: [fence, failed], events: [ruleFailed(rule, occasion, reason)] });
+      const failed = [run({ outcome: 'failed', reason }), this.#audited(rule, occasion, 'failed', { reason })];
+      await this.#store({ writes: [fence, ...failed], events: [ruleFailed(rule, occasion, reason)] });
     }
     return true;
   }
@@ -207,14 +207,19 @@ export class Acting {
     await this.#deps.recorder.commit(writes, events);
   }
 
-  #audited(rule: Rule, { event, position }: Occasion, run: string): Write {
+  #audited(
+    rule: Rule,
+    { event, position }: Occasion,
+    outcome: 'done' | 'failed',
+    became: { readonly run: string } | { readonly reason: string },
+  ): Write {
     return this.#deps.auth.audit.write({
       orgId: rule.org.id,
       actor: { name: rule.owner.name, kind: rule.owner.type },
       action: 'rule.run',
       target: rule.name,
-      outcome: 'done',
-      detail: { event, position, kind: rule.work.kind, run },
+      outcome,
+      detail: { event, position, kind: rule.work.kind, ...became },
     });
   }
 

@@ -178,6 +178,10 @@ describe('a rule', () => {
     await create({ task: undefined, job: { appId: 'none-1.0', name: 'x', archive: false } });
     await happens();
     await expect.poll(runs).toMatchObject([{ outcome: 'failed', reason: expect.stringContaining('none-1.0') }]);
+    const audit = await server.api.get(`${ORG}/audit?action=rule.run&limit=1`);
+    expect(audit.body).toMatchObject([
+      { outcome: 'failed', detail: { kind: 'job', reason: expect.stringContaining('none-1.0') } },
+    ]);
   });
 
   it('that is off starts nothing, and later nothing of what happened meanwhile', async () => {

@@ -911,8 +911,8 @@ export type AuditEntries = readonly ({
   readonly address: string | null;
   readonly action: string;
   readonly target: string;
-  /** forged: it was found in the database, and no server wrote it as it stands */
-  readonly outcome: "done" | "denied" | "forged";
+  /** failed: the server tried it by itself, for somebody, and could not; forged: it was found in the database, and no server wrote it as it stands */
+  readonly outcome: "done" | "denied" | "failed" | "forged";
   readonly detail: Readonly<Record<string, string | number | boolean | null>>;
 })[];
 

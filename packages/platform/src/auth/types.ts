@@ -80,7 +80,10 @@ export interface AuditEntry {
   /** Dotted, e.g. `push.start`, `principal.create`, `access.denied`. */
   readonly action: string;
   readonly target: string;
-  /** `forged`: it was found in the database, and no server wrote it as it stands. */
-  readonly outcome: 'done' | 'denied' | 'forged';
+  /**
+   * `failed`: the server tried it by itself, for somebody, and could not; `forged`: it was found in the database, and no server
+   * wrote it as it stands.
+   */
+  readonly outcome: 'done' | 'denied' | 'failed' | 'forged';
   readonly detail?: Readonly<Record<string, string | number | boolean | null>>;
 }

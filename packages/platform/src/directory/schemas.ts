@@ -332,8 +332,9 @@ export const AuditAnswer = Type.Object({
   address: Type.Union([Type.String(), Type.Null()], { description: 'Where the request came from, if it is known' }),
   action: Type.String(),
   target: Type.String(),
-  outcome: Type.Union([Type.Literal('done'), Type.Literal('denied'), Type.Literal('forged')], {
-    description: 'forged: it was found in the database, and no server wrote it as it stands',
+  outcome: Type.Union([Type.Literal('done'), Type.Literal('denied'), Type.Literal('failed'), Type.Literal('forged')], {
+    description:
+      'failed: the server tried it by itself, for somebody, and could not; forged: it was found in the database, and no server wrote it as it stands',
   }),
   detail: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()])),
 });

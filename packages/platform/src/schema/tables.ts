@@ -341,7 +341,7 @@ declare module '@muster/store' {
       address: string | null;
       action: string;
       target: string;
-      outcome: 'done' | 'denied' | 'forged';
+      outcome: 'done' | 'denied' | 'failed' | 'forged';
       detail: string;
       /** Number of the seal it goes with; null: it waits for one. */
       seal: number | null;

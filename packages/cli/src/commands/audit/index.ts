@@ -19,7 +19,7 @@ interface AuditEntry {
   readonly address: string | null;
   readonly action: string;
   readonly target: string;
-  readonly outcome: 'denied' | 'done' | 'forged';
+  readonly outcome: 'denied' | 'done' | 'failed' | 'forged';
   /** What more is told of it, such as the command of a job. */
   readonly detail: Readonly<Record<string, string | number | boolean | null>>;
 }

@@ -1,3 +1,4 @@
+import { createPrivateKey } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parse } from 'yaml';
@@ -45,6 +46,7 @@ const ENVIRONMENT_KEYS = ['url', 'org', 'user', 'key', 'token', 'ca'] as const;
 export const SETTING_KEYS = [...ENVIRONMENT_KEYS, 'confirm_above'] as const;
 type SettingKey = (typeof SETTING_KEYS)[number];
 type Raw = { [K in SettingKey]?: string | undefined };
+export type SettingsOfFile = Readonly<Raw>;
 
 /** What a server writes on its first start, relative to where it was started. */
 const SERVER_FILE = 'muster-data/muster.yaml';
@@ -65,58 +67,84 @@ export interface SettingFlags {
  * in use, ./muster-data/muster.yaml or ~/.muster/muster.yaml.
  */
 export function loadSettings(world: Pick<World, 'env' | 'cwd'>, flags: SettingFlags = {}): Settings {
-  const { raw, source } = gather(world, flags);
-  const server = serverOf(raw, source);
-  return {
-    ...server,
-    credentials: credentials(raw) ?? signedIn(world, server),
-    confirmAbove: wholeNumber(raw.confirm_above) ?? CONFIRM_ABOVE,
-  };
+  const place = settingsPlace(world, flags);
+  return ofContext(place.context, () => {
+    const { raw, source } = gather(world, flags, place);
+    const server = serverOf(raw, source);
+    return {
+      ...server,
+      credentials: credentials(raw) ?? signedIn(world, server),
+      confirmAbove: wholeNumber(raw.confirm_above) ?? CONFIRM_ABOVE,
+    };
+  });
 }
 
 /** Where the server is, whether or not anything says who asks. @throws MusterError `usage` */
 export function loadServer(world: Pick<World, 'env' | 'cwd'>, flags: SettingFlags = {}): ServerPlace {
-  const { raw, source } = gather(world, flags);
-  return { ...serverOf(raw, source), proof: raw.token !== undefined ? 'token' : raw.key !== undefined ? 'key' : null };
+  const place = settingsPlace(world, flags);
+  return ofContext(place.context, () => {
+    const { raw, source } = gather(world, flags, place);
+    const proof = raw.token !== undefined ? 'token' : raw.key !== undefined ? 'key' : null;
+    return { ...serverOf(raw, source), proof };
+  });
+}
+
+/** The settings file, if any, and the name of the context that it is of. */
+interface SettingsPlace {
+  readonly file?: string;
+  readonly context?: string;
+}
+
+function settingsPlace(world: Pick<World, 'env' | 'cwd'>, flags: SettingFlags): SettingsPlace {
+  return namedFile(world, flags) ?? fileByItself(world, environment(world.env, world.cwd));
+}
+
+function ofContext<T>(context: string | undefined, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (context === undefined || !(error instanceof MusterError) || error.code !== 'usage') throw error;
+    throw new MusterError('usage', { reason: `context ${context}: ${error.message}` }, { cause: error });
+  }
 }
 
 function gather(
-  world: Pick<World, 'env' | 'cwd'>,
+  { env, cwd }: Pick<World, 'env' | 'cwd'>,
   flags: SettingFlags,
+  { file }: SettingsPlace,
 ): { readonly raw: Raw; readonly source: string } {
-  const { env, cwd } = world;
   const fromEnv = environment(env, cwd);
-  const file = namedFile(world, flags) ?? fileByItself(world, fromEnv);
   const fromFile = file === undefined ? {} : readSettings(file);
   const fromFlags = flags.ca === undefined ? {} : { ca: resolve(cwd, flags.ca) };
   const raw = { ...fromFile, ...withoutRival(fromFile, fromEnv), ...fromFlags };
   return { raw, source: file ?? 'environment' };
 }
 
-function namedFile(world: Pick<World, 'env' | 'cwd'>, { config, context }: SettingFlags): string | undefined {
+function namedFile(world: Pick<World, 'env' | 'cwd'>, { config, context }: SettingFlags): SettingsPlace | undefined {
   const { env, cwd } = world;
   if (config !== undefined && context !== undefined) {
     throw new MusterError('usage', { reason: 'give --config or --context, not both' });
   }
   const path = config ?? (context === undefined ? nonEmpty(env.MUSTER_CONFIG) : undefined);
-  if (path !== undefined) return resolve(cwd, path);
+  if (path !== undefined) return { file: resolve(cwd, path) };
   const name = context ?? nonEmpty(env.MUSTER_CONTEXT);
-  if (name === undefined) return undefined;
-  mustExist(world, name);
-  return contextFile(world, name);
+  return name === undefined ? undefined : contextPlace(world, name);
 }
 
-function fileByItself(world: Pick<World, 'env' | 'cwd'>, { url }: Raw): string | undefined {
-  if (url !== undefined) return undefined;
+function fileByItself(world: Pick<World, 'env' | 'cwd'>, { url }: Raw): SettingsPlace {
+  if (url !== undefined) return {};
   const { env, cwd } = world;
   const used = currentContext(world);
-  if (used !== undefined) {
-    mustExist(world, used);
-    return contextFile(world, used);
-  }
+  if (used !== undefined) return contextPlace(world, used);
   const home = nonEmpty(env.HOME);
   const places = [resolve(cwd, SERVER_FILE), ...(home === undefined ? [] : [join(home, OWN_FILE)])];
-  return places.find(exists);
+  const file = places.find(exists);
+  return file === undefined ? {} : { file };
+}
+
+function contextPlace(world: Pick<World, 'env' | 'cwd'>, context: string): SettingsPlace {
+  mustExist(world, context);
+  return { file: contextFile(world, context), context };
 }
 
 /** A token from the environment replaces a key from the file, and the other way round. */
@@ -178,6 +206,25 @@ export function readSettings(path: string): Raw {
     raw[known] = String(value);
   }
   return beside(dirname(path), raw);
+}
+
+/** That a server can be asked with what a context holds, as far as this machine knows. @throws MusterError `usage` */
+export function checkContext({ url, key, ca, confirm_above: confirmAbove }: SettingsOfFile): void {
+  if (url === undefined) throw new MusterError('usage', { reason: 'give --url URL, or --from FILE with one' });
+  serverUrl(url);
+  if (key !== undefined) checkPrivateKey(key);
+  if (ca !== undefined) authority(ca);
+  wholeNumber(confirmAbove);
+}
+
+function checkPrivateKey(pathOrText: string): void {
+  const text = pem(pathOrText);
+  try {
+    createPrivateKey(text);
+  } catch (error) {
+    const reason = `${isPem(pathOrText) ? 'the key' : pathOrText} is not a private key: give a PEM file without a passphrase`;
+    throw new MusterError('usage', { reason }, { cause: error });
+  }
 }
 
 function serverOf(raw: Raw, source: string): ServerSettings {

@@ -1,6 +1,7 @@
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { generateKeyPair } from '@muster/signing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { run } from '../src/run.js';
 import { loadSettings } from '../src/settings.js';
@@ -22,20 +23,22 @@ async function muster(...words: string[]) {
 
 const settings = (flags = {}, env = {}) => loadSettings({ env: { HOME: home, ...env }, cwd: home }, flags);
 
+const { privateKey, publicKey } = await generateKeyPair();
+
 beforeEach(async () => {
-  writeFileSync(join(home, 'alice.pem'), 'PEM');
+  writeFileSync(join(home, 'alice.pem'), privateKey);
   expect((await muster('add', 'prod', '--url', 'https://p:1', '--user', 'alice', '--key', 'alice.pem')).code).toBe(0);
   writeFileSync(join(home, 's.yaml'), 'url: http://s:1\ntoken: t\norg: test\n');
   expect((await muster('add', 'staging', '--from', 's.yaml')).code).toBe(0);
 });
 
 test('the first context is used at once, and another when it is chosen', async () => {
-  expect(settings()).toMatchObject({ url: 'https://p:1', credentials: { user: 'alice', privateKey: 'PEM' } });
+  expect(settings()).toMatchObject({ url: 'https://p:1', credentials: { user: 'alice', privateKey } });
   expect((await muster('use', 'staging')).out).toBe('using context staging: http://s:1\n');
   expect(settings()).toMatchObject({ url: 'http://s:1', org: 'test' });
   expect(JSON.parse((await muster('list', '--json')).out)).toEqual([
-    { name: 'prod', used: false, url: 'https://p:1', org: 'default', user: 'alice' },
-    { name: 'staging', used: true, url: 'http://s:1', org: 'test', user: null },
+    { name: 'prod', used: false, url: 'https://p:1', org: 'default', user: 'alice', problem: null },
+    { name: 'staging', used: true, url: 'http://s:1', org: 'test', user: null, problem: null },
   ]);
 });
 
@@ -60,4 +63,44 @@ test('one that is removed is used no more; names that there are not are told wit
   expect((await muster('use', 'prod')).err).toContain('there is no context prod; there are staging');
   expect((await muster('use', '../x')).err).toContain("'../x' is no name of a context");
   expect(() => settings({ context: 'prod' })).toThrow('there is no context prod; there are staging');
+});
+
+test('a context that could not be used is not kept', async () => {
+  rmSync(join(home, '.muster'), { recursive: true });
+  writeFileSync(join(home, 'public.pem'), publicKey);
+  writeFileSync(join(home, 'bad.yaml'), 'url: foo\n');
+  const asAlice = (key: string) => ['--url', 'https://p:1', '--user', 'alice', '--key', key];
+  const refused: readonly [words: readonly string[], said: string][] = [
+    [['--url', 'foo'], "'foo' is not an http:// or https:// URL"],
+    [['--url', 'foo', '--user', 'alice', '--key', 'alice.pem'], "'foo' is not an http:// or https:// URL"],
+    [['--from', 'bad.yaml'], "'foo' is not an http:// or https:// URL"],
+    [asAlice('none.pem'), `cannot read ${home}/none.pem (ENOENT)`],
+    [asAlice('public.pem'), `${home}/public.pem is not a private key: give a PEM file without a passphrase`],
+    [['--url', 'https://p:1', '--ca', 'alice.pem'], `${home}/alice.pem holds no PEM certificate`],
+    [['--user', 'alice'], 'give --url URL, or --from FILE with one'],
+  ];
+  for (const [words, said] of refused) {
+    const { code, err } = await muster('add', 'first', ...words);
+    expect([code, err]).toEqual([2, expect.stringContaining(said)]);
+    expect(existsSync(join(home, '.muster'))).toBe(false);
+  }
+});
+
+test('one that cannot be used is marked in the list of all, named in errors, and not chosen', async () => {
+  rmSync(join(home, 'alice.pem'));
+  writeFileSync(join(home, '.muster/contexts/torn.yaml'), 'url: foo\n');
+  const { code, out, err } = await muster('list');
+  expect(code).toBe(0);
+  expect(out).toMatch(/^\*! +prod +https:\/\/p:1/m);
+  expect(out).toMatch(/^! +torn +foo/m);
+  expect(out).toMatch(/^- +staging +http:\/\/s:1/m);
+  expect(err).toContain(
+    `context prod cannot be used: cannot read ${home}/alice.pem (ENOENT); \`muster context rm prod\``,
+  );
+  expect(() => settings()).toThrow(`context prod: cannot read ${home}/alice.pem (ENOENT)`);
+  expect(() => settings({ context: 'torn' })).toThrow("context torn: 'foo' is not an http:// or https:// URL");
+  const use = await muster('use', 'torn');
+  expect([use.code, use.err]).toEqual([2, expect.stringContaining("context torn cannot be used: 'foo' is not")]);
+  expect((await muster('use', 'staging')).code).toBe(0);
+  expect(settings().url).toBe('http://s:1');
 });

@@ -1,11 +1,19 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { stringify } from 'yaml';
-import { contextFile, contextNames, currentContext, removeContext, useContext, writeContext } from '../contexts.js';
+import {
+  contextFile,
+  contextNames,
+  currentContext,
+  mustExist,
+  removeContext,
+  useContext,
+  writeContext,
+} from '../contexts.js';
 import { MusterError } from '../errors.js';
-import { readSettings, SETTING_KEYS, serverUrl } from '../settings.js';
+import { checkContext, readSettings, SETTING_KEYS, type SettingsOfFile, serverUrl } from '../settings.js';
 import { clientCommand, does, type Shell, subcommand } from '../shell.js';
-import { keptSignIn } from '../sign-ins.js';
+import { type KeptSignIn, keptSignIn } from '../sign-ins.js';
 import type { World } from '../world.js';
 import { addList, tellDone } from './resource.js';
 
@@ -15,6 +23,8 @@ interface Context {
   readonly url: string | null;
   readonly org: string;
   readonly user: string | null;
+  /** Why it cannot be used; null: nothing is known against it. */
+  readonly problem: string | null;
 }
 
 interface AddFlags {
@@ -41,9 +51,16 @@ export function addContext(program: Command, shell: Shell): void {
   addList<Context>(context, shell, {
     summary: 'contexts, and which is in use',
     examples: ['muster context list'],
-    read: async ({ world }) => contextNames(world).map((name) => contextOf(world, name)),
+    read: async ({ world, out }) => {
+      const contexts = contextNames(world).map((name) => contextOf(world, name));
+      for (const { name, problem } of contexts) {
+        if (problem === null) continue;
+        out.note(`context ${name} cannot be used: ${problem}; \`muster context rm ${name}\` removes it`);
+      }
+      return contexts;
+    },
     columns: {
-      '': ({ used }) => (used ? '*' : ''),
+      '': ({ used, problem }) => `${used ? '*' : ''}${problem === null ? '' : '!'}`,
       Name: ({ name }) => name,
       URL: ({ url }) => url ?? '-',
       Organization: ({ org }) => org,
@@ -93,8 +110,7 @@ function addAdd(parent: Command, shell: Shell): void {
       const value = (setting === 'confirm_above' ? undefined : given[setting]) ?? taken[setting];
       if (value !== undefined) settings[setting] = value;
     }
-    if (settings.url === undefined)
-      throw new MusterError('usage', { reason: 'give --url URL, or --from FILE with one' });
+    checkContext(settings);
     writeContext(world, name, stringify(settings));
     if (currentContext(world) === undefined) useContext(world, name);
     const context = contextOf(world, name);
@@ -110,17 +126,34 @@ function addUse(parent: Command, shell: Shell): void {
   });
   does<object>(command, shell, async (call) => {
     const [name = ''] = call.args;
+    mustExist(call.world, name);
+    const context = { ...contextOf(call.world, name), used: true };
+    if (context.problem !== null)
+      throw new MusterError('usage', { reason: `context ${name} cannot be used: ${context.problem}` });
     useContext(call.world, name);
-    const context = contextOf(call.world, name);
     tellDone(call, { document: context, line: `using context ${name}: ${context.url}` });
   });
 }
 
+/** Also of one that cannot be used, as far as its file tells. */
 function contextOf(world: World, name: string): Context {
-  const { url = null, org = 'default', user, key, token } = readSettings(contextFile(world, name));
-  const signedIn =
-    url === null || key !== undefined || token !== undefined
-      ? undefined
-      : keptSignIn(world, { url: serverUrl(url), org });
-  return { name, used: currentContext(world) === name, url, org, user: user ?? signedIn?.user ?? null };
+  const used = currentContext(world) === name;
+  let settings: SettingsOfFile = {};
+  let signedIn: KeptSignIn | undefined;
+  let problem: string | null = null;
+  try {
+    settings = readSettings(contextFile(world, name));
+    checkContext(settings);
+    signedIn = signInOf(world, settings);
+  } catch (error) {
+    if (!(error instanceof MusterError)) throw error;
+    problem = error.message;
+  }
+  const { url = null, org = 'default', user } = settings;
+  return { name, used, url, org, user: user ?? signedIn?.user ?? null, problem };
+}
+
+function signInOf(world: World, { url, org = 'default', key, token }: SettingsOfFile): KeptSignIn | undefined {
+  if (url === undefined || key !== undefined || token !== undefined) return undefined;
+  return keptSignIn(world, { url: serverUrl(url), org });
 }

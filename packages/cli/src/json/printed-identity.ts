@@ -20,6 +20,7 @@ const CONTEXT = object({
   url: orNull(text()),
   org: text(),
   user: orNull(text()),
+  problem: orNull(text('Why it cannot be used, such as a key file that is missing')),
 });
 
 /** Who there is, and what lets them in. */

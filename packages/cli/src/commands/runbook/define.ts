@@ -63,13 +63,15 @@ async function definition(call: Call<FileFlag>): Promise<Definition> {
   const fields = Object.fromEntries(
     Object.entries(read).map(([name, value]: [string, unknown]) => [
       name,
-      name.endsWith('_timeout') ? secondsOf(name, value) : value,
+      isDuration(name) ? secondsOf(name, value) : value,
     ]),
   );
   const { approval } = fields;
   const terms = isWithin(approval) ? { approval: { ...approval, within: secondsOf('within', approval.within) } } : {};
   return { ...fields, ...terms, ...signatureOf(call, fields) };
 }
+
+const isDuration = (field: string): boolean => field.endsWith('_timeout') || field === 'batch_pause';
 
 function secondsOf(name: string, value: unknown): unknown {
   return typeof value === 'string' ? durationOf(name, value) : value;

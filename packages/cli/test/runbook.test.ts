@@ -1,0 +1,43 @@
+import { afterEach, expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { run } from '../src/run.js';
+import { type ApiServer, apiServer, json } from './support/api-server.js';
+import { testWorld } from './support/world.js';
+
+const RUNBOOKS = '/organizations/o/runbooks';
+
+let server: ApiServer | undefined;
+afterEach(() => server?.close());
+
+async function muster(args: readonly string[], routes: Parameters<typeof apiServer>[0], stdin = '') {
+  server = await apiServer(routes);
+  const env = { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' };
+  const world = testWorld({ env });
+  world.pipe(stdin);
+  const code = await run(['runbook', ...args], world);
+  return { code, out: world.out(), err: world.err() };
+}
+
+/** What the server is told of a definition. */
+async function handedIn(definition: string): Promise<unknown> {
+  const made = { [`PUT ${RUNBOOKS}/r`]: json({ name: 'r', version: 2, unknown: [] }) };
+  const { code, err } = await muster(['update', 'r', '-f', '-'], made, definition);
+  expect([code, err]).toEqual([0, '']);
+  return JSON.parse(server?.received.at(-1)?.body ?? '');
+}
+
+test('times of a definition are written as those of flags', async () => {
+  const times = ['run_timeout', 'node_timeout', 'voting_timeout', 'ack_timeout', 'wait_timeout', 'batch_pause'];
+  const given = {
+    command: 'true',
+    ...Object.fromEntries(times.map((name) => [name, '10m'])),
+    approval: { within: '4h' },
+  };
+  const seconds = Object.fromEntries(times.map((name) => [name, 600]));
+  expect(await handedIn(stringify(given))).toEqual({ command: 'true', ...seconds, approval: { within: 14_400 } });
+});
+
+test('and what is none is told by its field', async () => {
+  const { code, err } = await muster(['create', 'r', '-f', '-'], {}, "command: 'true'\nbatch_pause: soon\n");
+  expect([code, err]).toEqual([2, expect.stringContaining("batch_pause: 'soon' is not a duration")]);
+});

@@ -367,6 +367,7 @@ describe('a definition that cannot be meant is refused', () => {
       { command: ['sudo', '-n', 'python3.11', '-c', '{{service}}', '{{tries}}'] },
       'command.4: what is given for {{service}}',
     ],
+    [{ command: ['awk', '{{service}}', '{{tries}}'] }, 'command.1: what is given for {{service}} would be run'],
     [{ command: ['a', '{{service}}', '{{tries}}', '{{other}}'] }, 'command.3: {{other}} is none of its parameters'],
     [{ command: ['a', '{{service}}'] }, 'parameters.tries: is used nowhere'],
     [{ command: ['a', '{{token}}'], parameters: secret }, 'command.1: {{token}} is a secret'],

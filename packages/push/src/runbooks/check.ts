@@ -46,7 +46,8 @@ export function checkDefinition(definition: Definition, limits: { readonly maxNo
   for (const index of programTexts(words.command)) {
     const [name] = placesIn(words.command[index] ?? '');
     if (name === undefined) continue;
-    const instead = 'give it after the program, as an argument of its own, which `sh -c` has as "$1": ';
+    const instead =
+      'give it after the program, as an argument of its own, which awk takes after -v, and `sh -c` has as "$1": ';
     const example = `[sh, -c, 'echo "$1"', sh, '{{${name}}}']`;
     throw invalid(`command.${index}`, `what is given for {{${name}}} would be run as a program; ${instead}${example}`);
   }

@@ -41,3 +41,22 @@ test('and what is none is told by its field', async () => {
   const { code, err } = await muster(['create', 'r', '-f', '-'], {}, "command: 'true'\nbatch_pause: soon\n");
   expect([code, err]).toEqual([2, expect.stringContaining("batch_pause: 'soon' is not a duration")]);
 });
+
+test.each([
+  [
+    'text of many lines',
+    { script: '#!/bin/sh\necho "$1"\n\n', args: ['{{word}}'], parameters: { word: { type: 'string' } } },
+  ],
+  ['lines at its end', { search: 'role:web', script: 'true\n\n\n' }],
+  ['what a terminal would take for a command', { command: ['echo', '\u001b[31m\u009b\u202e \u{1f600}'] }],
+])('what show --definition says is handed in again as it was: %s', async (_, definition) => {
+  const shown = { name: 'r', version: 1, definition: { ...definition, signature: 'of its author' } };
+  const routes = { [`GET ${RUNBOOKS}/r`]: json(shown) };
+  for (const form of [[], ['--json']]) {
+    const { code, out } = await muster(['show', 'r', '--definition', ...form], routes);
+    expect(code).toBe(0);
+    await server?.close();
+    expect(await handedIn(out)).toEqual(definition);
+    await server?.close();
+  }
+});

@@ -28,16 +28,42 @@ export function addList(runbook: Command, shell: Shell): void {
 export function addShow(runbook: Command, shell: Shell): void {
   const command = clientCommand(runbook, {
     usage: 'show <runbook>',
-    summary: 'a runbook with its parameters; the last part may be edited and handed in as a new version',
-    examples: ['muster runbook show restart-web', 'muster runbook show restart-web --version 3 --json'],
+    summary: 'a runbook with its parameters',
+    examples: [
+      'muster runbook show restart-web',
+      'muster runbook show restart-web --version 3 --json',
+      'muster runbook show restart-web --definition > restart-web.yaml',
+    ],
   });
-  withVersion(command);
-  does<{ readonly version?: number }>(command, shell, async (call) => {
+  withVersion(command).option('--definition', 'its definition alone, as create and update take it');
+  does<ShowFlags>(command, shell, async (call) => {
     const [name = ''] = call.args;
-    const { version } = call.options;
+    const { version, definition } = call.options;
     const shown = await call.client.get<RunbookDetail>(call.client.inOrg('runbooks', name), { version });
-    tellItem(call, shown, tell);
+    if (definition === true) tellItem(call, unsigned(shown), tellDefinition);
+    else tellItem(call, shown, tell);
   });
+}
+
+interface ShowFlags {
+  readonly version?: number;
+  readonly definition?: boolean;
+}
+
+/** Whoever hands it in again signs its script. */
+function unsigned({ definition: { signature: _, ...unsigned } }: RunbookDetail): RunbookDetail['definition'] {
+  return unsigned;
+}
+
+/** Exactly what it is, in YAML; where a terminal would not show all of that, in the JSON that YAML reads, too. */
+function tellDefinition({ out }: Call<object>, definition: RunbookDetail['definition']): void {
+  const yaml = stringify(definition);
+  out.line((printableLines(yaml) === yaml ? yaml : asciiOf(definition)).replace(/\n$/, ''));
+}
+
+function asciiOf(value: object): string {
+  const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return JSON.stringify(value, null, 2).replace(/[^\n -~]/g, escaped);
 }
 
 /** Of the newest version unless another is named. */
@@ -48,7 +74,8 @@ export function withVersion(command: Command): Command {
   });
 }
 
-function tell({ out }: Call<object>, { name, version, author, updated_at, definition }: RunbookDetail): void {
+function tell({ out }: Call<object>, shown: RunbookDetail): void {
+  const { name, version, author, updated_at, definition } = shown;
   out.fields([
     ['Runbook', name],
     ['Version', String(version)],
@@ -56,9 +83,8 @@ function tell({ out }: Call<object>, { name, version, author, updated_at, defini
     ['Changed', timeText(updated_at)],
   ]);
   out.line();
-  const { signature, ...readable } = definition;
-  if (signature !== undefined) out.line('# its script is signed');
-  out.line(printableLines(stringify(readable).trimEnd()));
+  if (definition.signature !== undefined) out.line('# its script is signed');
+  out.line(printableLines(stringify(unsigned(shown)).trimEnd()));
 }
 
 export function addVersions(runbook: Command, shell: Shell): void {

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { run } from '../src/run.js';
 import { type ApiServer, apiServer, json } from './support/api-server.js';
@@ -59,4 +59,28 @@ test.each([
     expect(await handedIn(out)).toEqual(definition);
     await server?.close();
   }
+});
+
+describe('run --dry-run', () => {
+  const plan = (verdict: string) => ({
+    ...{ name: 'r', version: 2, command: 'true', parameters: {}, approval: false, target: 'role:web' },
+    ...{ nodes: ['web1', 'web2'], restricted: [], uncertain: [], doubts: [] },
+    refusals: verdict === 'reachable' ? [] : [{ node_name: 'web2', why: 'down', reason: 'down' }],
+    quorum: { needed: 2, least: 1, most: 1, verdict, waits: false },
+  });
+  const dry = (verdict: string, flags: readonly string[] = []) =>
+    muster(['run', 'r', '--dry-run', ...flags], {
+      [`POST ${RUNBOOKS}/r/preview`]: json(plan(verdict)),
+    });
+
+  test('says what can be done where the quorum is out of reach: no flag of another command', async () => {
+    const { code, err } = await dry('unreachable');
+    expect(code).toBe(1);
+    expect(err).toContain('have its author set quorum in the runbook');
+    expect(err).not.toContain('--');
+  });
+
+  test('is one document with --json', async () => {
+    expect(JSON.parse((await dry('reachable', ['--json'])).out)).toEqual(plan('reachable'));
+  });
 });

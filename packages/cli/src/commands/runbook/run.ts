@@ -1,3 +1,4 @@
+import { EXIT } from '@muster/base';
 import { type Command, Option } from 'commander';
 import { MusterError } from '../../errors.js';
 import { textOf } from '../../files.js';
@@ -7,6 +8,7 @@ import { addOutputFlag } from '../push/job-flags.js';
 import { checkOutput, seeThrough, tellForecast } from '../push/launch.js';
 import type { OutputChoice } from '../push/live/view.js';
 import type { RunbookPlan } from './api.js';
+import { QUORUM_OF_RUNBOOK } from './quorum.js';
 import { withVersion } from './show.js';
 
 interface RunFlags {
@@ -84,5 +86,7 @@ function tellPlan(call: Call<object>, plan: RunbookPlan): number {
     ['Target', plan.target],
     ...(plan.approval ? [['Approval', 'others have to agree'] as const] : []),
   ]);
-  return tellForecast(call, plan);
+  const exit = tellForecast(call, plan);
+  if (exit !== EXIT.ok) out.note(QUORUM_OF_RUNBOOK);
+  return exit;
 }

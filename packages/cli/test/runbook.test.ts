@@ -68,10 +68,19 @@ describe('run --dry-run', () => {
     refusals: verdict === 'reachable' ? [] : [{ node_name: 'web2', why: 'down', reason: 'down' }],
     quorum: { needed: 2, least: 1, most: 1, verdict, waits: false },
   });
+  const definition = { command: 'true', batches: [1, '50%'], batch_pause: 90 };
   const dry = (verdict: string, flags: readonly string[] = []) =>
     muster(['run', 'r', '--dry-run', ...flags], {
       [`POST ${RUNBOOKS}/r/preview`]: json(plan(verdict)),
+      [`GET ${RUNBOOKS}/r`]: json({ definition }),
     });
+
+  test('says in which batches, of the version that would run', async () => {
+    const { code, out, err } = await dry('reachable');
+    expect([code, err]).toEqual([0, '']);
+    expect(out).toMatch(/^Batches: 1, then 50% each; 1m 30s between them$/m);
+    expect(server?.received.at(-1)?.query.get('version')).toBe('2');
+  });
 
   test('says what can be done where the quorum is out of reach: no flag of another command', async () => {
     const { code, err } = await dry('unreachable');

@@ -4,10 +4,11 @@ import { MusterError } from '../../errors.js';
 import { textOf } from '../../files.js';
 import { type Call, clientCommand, collect, does, type Shell } from '../../shell.js';
 import { type Asked, isAsked, tellAsked } from '../approval/asked.js';
+import { batchesText } from '../push/batches.js';
 import { addOutputFlag } from '../push/job-flags.js';
 import { checkOutput, seeThrough, tellForecast } from '../push/launch.js';
 import type { OutputChoice } from '../push/live/view.js';
-import type { RunbookPlan } from './api.js';
+import type { RunbookDetail, RunbookPlan } from './api.js';
 import { QUORUM_OF_RUNBOOK } from './quorum.js';
 import { withVersion } from './show.js';
 
@@ -72,8 +73,8 @@ function split(flag: string, pair: string): readonly [string, string] {
   throw new MusterError('usage', { reason: `${flag} takes NAME=${flag === '--param' ? 'VALUE' : 'FILE'}` });
 }
 
-function tellPlan(call: Call<object>, plan: RunbookPlan): number {
-  const { out } = call;
+async function tellPlan(call: Call<object>, plan: RunbookPlan): Promise<number> {
+  const { client, out } = call;
   out.document(plan);
   const parameters = Object.entries(plan.parameters);
   out.fields([
@@ -88,5 +89,10 @@ function tellPlan(call: Call<object>, plan: RunbookPlan): number {
   ]);
   const exit = tellForecast(call, plan);
   if (exit !== EXIT.ok) out.note(QUORUM_OF_RUNBOOK);
+  if (out.json) return exit;
+  const { name, version } = plan;
+  const { definition } = await client.get<RunbookDetail>(client.inOrg('runbooks', name), { version });
+  const batches = batchesText(definition);
+  if (batches !== null) out.line(batches);
   return exit;
 }

@@ -8,6 +8,7 @@ export { RUN_MARKER } from './execution/environment.js';
 export type { Run } from './execution/process-tree.js';
 export { type Exit, type Launch, LaunchError, type RunningCommand } from './execution/runner.js';
 export type { Processes } from './execution/system-processes.js';
+export { toldCommands } from './execution/told-commands.js';
 export type { Host } from './host.js';
 export type { NodeIdentity } from './link/configuration-request.js';
 export { Inbox } from './link/inbox.js';

@@ -203,7 +203,7 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
     places,
   });
   const { base, events, auth, secrets, secretProviders, nodes, push, runbooks, tasks, bulk, schedules } = composed;
-  const ssh = createSshNodes(base, { nodes, auth, secrets, peers });
+  const ssh = createSshNodes(base, { nodes, auth, secrets, peers, commands: push.commands });
   const rotation = new ServerKeyRotation({
     key: serverKey,
     changes: auth.changes,

@@ -269,6 +269,13 @@ describe('a node without an agent', () => {
     expect(await add('silent', { port })).toMatchObject({ status: 201 });
     expect((await test_('silent')).body.steps).toMatchObject([{ step: 'answers', ok: false }]);
     expect(await reached('silent')).toBe('unreachable');
+    const told = async () => (await call('GET', '/pushy/commands?q=name:silent')).body;
+    expect(await told()).toMatchObject({ nodes: 1, told: 1, any: 0 });
+    expect((await told()).commands).toContainEqual({ name: 'where', pattern: null, nodes: 1 });
+    await call('PATCH', '/ssh-nodes/silent', { policy: { allow_any: true } });
+    expect(await told()).toMatchObject({ commands: [], told: 1, any: 1 });
+    await call('PATCH', '/ssh-nodes/silent', { policy: { ...POLICY, tell_commands: false } });
+    expect(await told()).toMatchObject({ commands: [], told: 0 });
     expect((await call('GET', '/nodes/silent/why')).body.explanation).toContain('did not answer in time');
     silent.close();
     expect(await call('DELETE', '/ssh-nodes/silent')).toMatchObject({ status: 204 });

@@ -66,7 +66,7 @@ export function addCommandList(program: Command, shell: Shell): void {
     if (found.any > 0) out.note(`${found.any} of them run whatever is asked for (allow_any)`);
     if (silent > 0)
       out.note(
-        `${silent} ${silent === 1 ? 'does' : 'do'} not tell (tell_commands in agent.yaml): a job there shows what is taken`,
+        `${silent} ${silent === 1 ? 'does' : 'do'} not tell (not connected yet, or tell_commands in agent.yaml or in the policy of an ssh node): a job there shows what is taken`,
       );
     if (found.more > 0) out.note(`… and ${found.more} commands more: --limit ${found.more + found.commands.length}`);
   });

@@ -42,12 +42,16 @@ export class ToldCommands implements Partial<NodeListener> {
   }
 
   message(node: NodeView, message: NodeMessage): void {
-    if (message.type !== 'commands') return;
+    if (message.type === 'commands') this.tells(node, message.commands);
+  }
+
+  /** Also of a node that the server hosts: what it allows is known before it is reached. */
+  tells(node: NodeView, commands: NodeCommands | null): void {
     const before = this.of(node);
-    if (JSON.stringify(before) === JSON.stringify(message.commands)) return;
-    this.#set(node, message.commands);
+    if (JSON.stringify(before) === JSON.stringify(commands)) return;
+    this.#set(node, commands);
     const { nodes } = this.#deps;
-    void nodes.persist(node, [saveCommands(node, message.commands)], [commandsEvent(node, before, message.commands)]);
+    void nodes.persist(node, [saveCommands(node, commands)], [commandsEvent(node, before, commands)]);
   }
 
   removing(node: NodeView, trx: Transaction<Schema>): Promise<void> {

@@ -1,24 +1,34 @@
 import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { durableFiles } from '@muster/agent/elsewhere';
+import { durableFiles, toldCommands } from '@muster/agent/elsewhere';
 import { makeDataDir, named } from '@muster/base';
-import { type LocalPeers, type Nodes, type SshHosts, type SshNode, SshNodes, sshAspect } from '@muster/nodes';
+import {
+  type LocalPeers,
+  type Nodes,
+  type NodeView,
+  type SshHosts,
+  type SshNode,
+  SshNodes,
+  sshAspect,
+} from '@muster/nodes';
 import type { Auth, Identity } from '@muster/platform/auth';
 import type { Base, Layer } from '@muster/platform/layers';
 import type { Secrets, SecretUser } from '@muster/platform/secrets';
 import { keyTrouble, Slots, SshConnections, type SshSecret } from '@muster/platform/ssh';
-import { parseNodeConfiguration, z85Decode } from '@muster/wire';
+import { type NodeCommands, parseNodeConfiguration, z85Decode } from '@muster/wire';
 import { MusterError } from '../errors.js';
 import { type Asking, HostedNode, type Hosting } from './hosted-node.js';
 import { SSH_NODE_LIMITS } from './limits.js';
-import { checkPolicy } from './settings.js';
+import { checkPolicy, configOf } from './settings.js';
 
 export interface SshNodeHostsDeps {
   readonly nodes: Pick<Nodes, 'configure' | 'registry'>;
   readonly auth: Pick<Auth, 'changes' | 'listeners'>;
   readonly secrets: Pick<Secrets, 'usedBy' | 'value'>;
   readonly peers: LocalPeers;
+  /** Who shows people what nodes allow. */
+  readonly commands: { tells(node: NodeView, commands: NodeCommands | null): void };
 }
 
 export interface SshNodeHosts extends Required<Pick<Layer, 'load' | 'start' | 'stop'>> {
@@ -27,7 +37,7 @@ export interface SshNodeHosts extends Required<Pick<Layer, 'load' | 'start' | 's
 }
 
 /** Nodes without an agent, composed: the server hosts an agent for each. Started after the nodes layer, stopped before it. */
-export function createSshNodes(base: Base, { nodes, auth, secrets, peers }: SshNodeHostsDeps): SshNodeHosts {
+export function createSshNodes(base: Base, { nodes, auth, secrets, peers, commands }: SshNodeHostsDeps): SshNodeHosts {
   const { store, clock, logger, config } = base;
   const { connections: most, interval } = config.ssh_nodes;
   const sshNodes = new SshNodes({ store, auth, registry: nodes.registry });
@@ -81,9 +91,16 @@ export function createSshNodes(base: Base, { nodes, auth, secrets, peers }: SshN
     });
   }
 
+  /** Its policy is here, whether it is reached or not. */
+  function tell({ org, name, policy }: SshNode): void {
+    const node = nodes.registry.get(org.id, name);
+    if (node !== undefined) commands.tells(node, toldCommands(configOf(policy)));
+  }
+
   sshNodes.listen({
     set: (node, before) =>
       after(node, async () => {
+        tell(node);
         if (!running) return;
         const it = hosted.get(node.id);
         const moved = before === null || whereDiffers(before, node);
@@ -117,7 +134,10 @@ export function createSshNodes(base: Base, { nodes, auth, secrets, peers }: SshN
       const all = [...sshNodes.all()];
       // So many at once would only wait for each other.
       const withinMs = Math.min(all.length * STAGGER_MS, interval * 1000);
-      for (const node of all) host(node, withinMs);
+      for (const node of all) {
+        host(node, withinMs);
+        after(node, () => tell(node));
+      }
     },
     async stop() {
       running = false;

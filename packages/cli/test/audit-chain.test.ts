@@ -38,12 +38,17 @@ const entry = (id: number, outcome = 'done') =>
     detail: {},
   });
 
+function sealedAs(orgId: string, number: number, entries: string[], before: string) {
+  const hash = chainHash(before, entries);
+  const seal = { number, entries: entries.length, at: AT, hash };
+  return { seal: signSeal(createPrivateKey(keys.privateKey), orgId, seal), entries };
+}
+
 const sealed: { seal: Seal; entries: string[] }[] = [];
 for (const entries of [[entry(1), entry(2, 'denied')], [entry(3)]]) {
-  const hash = chainHash(sealed.at(-1)?.seal.hash ?? NO_HASH, entries);
-  const seal = { number: sealed.length + 1, entries: entries.length, at: AT, hash };
-  sealed.push({ seal: signSeal(createPrivateKey(keys.privateKey), 'o1', seal), entries });
+  sealed.push(sealedAs('o1', sealed.length + 1, entries, sealed.at(-1)?.seal.hash ?? NO_HASH));
 }
+const ofServer = sealedAs('', 1, [entry(1)], NO_HASH);
 const [first, second] = sealed;
 const head = second?.seal.hash ?? '';
 
@@ -51,10 +56,14 @@ let server: ApiServer;
 let dir: string;
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), 'muster-audit-'));
-  const page = (seals: unknown[]) => ({ organization_id: 'o1', public_key: keys.publicKey, server_keys: [], seals });
+  const page = (seals: unknown[], organization_id = 'o1') => ({
+    ...{ organization_id, public_key: keys.publicKey, server_keys: [], seals },
+  });
   server = await apiServer({
     'GET /organizations/o/audit/seals': (request, response) =>
       json(page(sealed.slice(Number(request.query.get('after'))).slice(0, 1)))(request, response),
+    'GET /audit/seals': (request, response) =>
+      json(page(request.query.get('after') === '0' ? [ofServer] : [], ''))(request, response),
   });
 });
 afterEach(async () => {
@@ -184,4 +193,16 @@ test('options of `audit` before `verify` and `export` are not forgotten: these h
     expect(err).toContain(`\`muster audit ${words.at(-1)}\` takes no ${words[0]}`);
   }
   expect((await muster('--json', 'verify')).out).toContain(head);
+  expect((await muster('--of-server', 'export')).out).toContain('"organization_id":""');
+});
+
+test('what concerns the whole server is verified and exported with --of-server', async () => {
+  const exported = file('server.jsonl', (await muster('export', '--of-server')).out);
+  const line = '1 entries in 1 seals are as they were sealed.';
+  for (const words of [['--of-server'], [exported]]) {
+    const { code, out } = await muster('verify', ...words);
+    expect([code, out.split('\n')[0]]).toEqual([0, line]);
+  }
+  const both = await muster('verify', exported, '--of-server');
+  expect([both.code, both.err]).toEqual([2, expect.stringContaining('a file says itself whose audit it is')]);
 });

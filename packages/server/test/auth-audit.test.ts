@@ -1,4 +1,5 @@
 import { ManualClock } from '@muster/base';
+import { ChainReader, type Seal } from '@muster/signing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newKey, type Personas, sharedKey } from '../../platform/test/support/personas.js';
 import type { Client } from '../../platform/test/support/signed-client.js';
@@ -127,6 +128,28 @@ describe('the audit', () => {
     expect((await audit('?action=user.create')).map(({ target }) => target)).not.toContain('outside-user');
     expect((await api.as(personas.adminClient).get('/audit')).status).toBe(401);
     expect((await api.as(personas.normal).get('/audit')).status).toBe(403);
+  });
+
+  it('of the whole server is sealed in a chain of its own, for its admins', async () => {
+    interface Page {
+      readonly public_key: string;
+      readonly organization_id: string;
+      readonly seals: readonly { readonly seal: Seal; readonly entries: readonly string[] }[];
+    }
+    const page = async () => (await api.get('/audit/seals')).body as Page;
+    await expect
+      .poll(async () => {
+        clock.advance(1000);
+        return (await page()).seals.length;
+      })
+      .toBeGreaterThan(0);
+    const { public_key: key, organization_id: id, seals } = await page();
+    const reader = new ChainReader([key], id);
+    for (const { seal, entries } of seals) reader.take(seal, entries);
+    const [known] = (await api.get('/audit?after=0&limit=1')).body as readonly Entry[];
+    expect([id, JSON.parse(seals[0]?.entries[0] ?? '')]).toEqual(['', known]);
+    expect((await api.as(personas.adminClient).get('/audit/seals')).status).toBe(401);
+    expect((await api.as(personas.normal).get('/audit/seals')).status).toBe(403);
   });
 
   it('sums up a flood of strangers, and still hears known callers', async () => {

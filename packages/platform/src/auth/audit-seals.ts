@@ -21,6 +21,9 @@ export interface AuditSealsDeps {
   readonly failed: (error: unknown) => void;
 }
 
+/** Instead of the id of an organization, in seals of entries that are of none. */
+export const OF_NONE = '';
+
 /** Topic of the hint that there are new seals. */
 export const SEALED_HINT = 'audit_sealed';
 
@@ -154,7 +157,7 @@ export class AuditSeals {
       // It stays what it is, and is said to be what it is.
       if (forged.length > 0)
         await trx.updateTable('audit').set({ outcome: 'forged' }).where('id', 'in', forged).execute();
-      for (const [orgId, own] of groupsOf(rows, (row) => row.org_id ?? '')) {
+      for (const [orgId, own] of groupsOf(rows, (row) => row.org_id ?? OF_NONE)) {
         const last = await lastSeal(trx, orgId);
         const number = (last?.number ?? 0) + 1;
         const hash = chainHash(last?.hash ?? NO_HASH, own.map(textOf));
@@ -182,13 +185,16 @@ export class AuditSeals {
     return sealed;
   }
 
-  /** Seals of an organization after this one, with their entries: as many as make a page, at least one. */
-  async page(orgId: string, after: number): Promise<Sealed[]> {
+  /**
+   * Seals of an organization after this one, with their entries: as many as make a page, at least one.
+   * @param orgId null: of what concerns the whole server.
+   */
+  async page(orgId: string | null, after: number): Promise<Sealed[]> {
     const { read } = this.#deps.store;
     const seals = await read
       .selectFrom('audit_seals')
       .selectAll()
-      .where('org_id', '=', orgId)
+      .where('org_id', '=', orgId ?? OF_NONE)
       .where('number', '>', after)
       .orderBy('number')
       .limit(AUTH_LIMITS.sealsPerPage)
@@ -203,7 +209,7 @@ export class AuditSeals {
     const rows = await read
       .selectFrom('audit')
       .selectAll()
-      .where('org_id', '=', orgId)
+      .where('org_id', orgId === null ? 'is' : '=', orgId)
       .where('seal', '>', after)
       .where('seal', '<=', last)
       .orderBy('id')

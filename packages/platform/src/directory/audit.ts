@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { auditView } from '../auth/audit-seals.js';
+import { auditView, OF_NONE } from '../auth/audit-seals.js';
 import type { Auth } from '../auth/auth.js';
 import type { App } from '../http/route.js';
 import * as schemas from './schemas.js';
@@ -10,6 +10,13 @@ export function auditRoutes(app: App, auth: Auth): void {
     const { limit = 100, actor_kind: actorKind, ...filters } = query;
     return (await auth.audit.page({ orgId, limit, actorKind, ...filters })).map(auditView);
   };
+
+  const sealed = async (orgId: string | null, { after = 0 }: Static<typeof schemas.AuditSealsQuery>) => ({
+    organization_id: orgId ?? OF_NONE,
+    public_key: auth.auditSeals.publicKey,
+    server_keys: [...auth.auditSeals.keyLinks],
+    seals: await auth.auditSeals.page(orgId, after),
+  });
 
   app.get(
     '/organizations/:org/audit',
@@ -60,11 +67,22 @@ export function auditRoutes(app: App, auth: Auth): void {
         response: { 200: schemas.AuditSealsAnswer },
       },
     },
-    async ({ organization, query: { after = 0 } }) => ({
-      organization_id: organization.id,
-      public_key: auth.auditSeals.publicKey,
-      server_keys: [...auth.auditSeals.keyLinks],
-      seals: await auth.auditSeals.page(organization.id, after),
-    }),
+    async ({ organization, query }) => sealed(organization.id, query),
+  );
+
+  app.get(
+    '/audit/seals',
+    {
+      config: { permission: 'server:admin' },
+      schema: {
+        tags: ['audit'],
+        operationId: 'listServerAuditSeals',
+        summary: 'The audit of what concerns the whole server as it was sealed: a chain of its own',
+        description: 'As the seals of an organization; `organization_id` is empty, here and in what is signed.',
+        querystring: schemas.AuditSealsQuery,
+        response: { 200: schemas.AuditSealsAnswer },
+      },
+    },
+    async ({ query }) => sealed(null, query),
   );
 }

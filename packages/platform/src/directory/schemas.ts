@@ -343,7 +343,7 @@ export const AuditSealsQuery = Type.Object(
   STRICT,
 );
 export const AuditSealsAnswer = Type.Object({
-  organization_id: Type.String(),
+  organization_id: Type.String({ description: 'Empty: of what concerns the whole server' }),
   public_key: Type.String({ description: 'PEM, of the server' }),
   server_keys: Type.Array(
     Type.Object({

@@ -1,11 +1,13 @@
 import { resolve } from 'node:path';
 import type { Seal, ServerKeyLink } from '@muster/signing';
+import { pathOf } from '../../client.js';
 import { MusterError } from '../../errors.js';
 import { linesOfFile } from '../../lines.js';
 import type { Call } from '../../shell.js';
 
-/** The audit of an organization as it was sealed. */
+/** The audit of an organization, or of what concerns the whole server, as it was sealed. */
 export interface Chain {
+  /** Empty: of the whole server. */
   readonly organizationId: string;
   /** PEM. */
   readonly publicKey: string;
@@ -32,8 +34,14 @@ const LINE_BYTES = 1024 * 1024;
 /** Entries of one seal; the server seals far fewer. */
 const MOST_ENTRIES = 100_000;
 
-export async function chainOfServer({ client }: Pick<Call<object>, 'client'>): Promise<Chain> {
-  const pageAfter = (after: number) => client.get<Page>(client.inOrg('audit', 'seals'), { after });
+export interface OfServer {
+  /** What concerns the whole server, and no one organization. */
+  readonly ofServer?: boolean;
+}
+
+export async function chainOfServer({ client, options }: Pick<Call<OfServer>, 'client' | 'options'>): Promise<Chain> {
+  const path = options.ofServer === true ? pathOf('audit', 'seals') : client.inOrg('audit', 'seals');
+  const pageAfter = (after: number) => client.get<Page>(path, { after });
   const first = await pageAfter(0);
   async function* sealed(): AsyncGenerator<Sealed> {
     for (let page = first; page.seals.length > 0; ) {

@@ -1,12 +1,12 @@
 import { type Command, Option } from 'commander';
 import { clientCommand, does, type Shell } from '../../shell.js';
-import { chainOfServer, headingOf, type Sealed } from './chain.js';
+import { chainOfServer, headingOf, type OfServer, type Sealed } from './chain.js';
 
 /** RFC 5424: facility 13 is that of audits; severity 6 informs, 4 warns. */
 const INFORMS = 13 * 8 + 6;
 const WARNS = 13 * 8 + 4;
 
-interface ExportOptions {
+interface ExportOptions extends OfServer {
   readonly format: 'lines' | 'syslog';
   readonly afterSeal: number;
 }
@@ -27,7 +27,8 @@ export function addExport(parent: Command, shell: Shell): void {
         .choices(['lines', 'syslog'])
         .default('lines'),
     )
-    .option('--after-seal <n>', 'only what was sealed after this seal; `audit verify` wants all', Number, 0);
+    .option('--after-seal <n>', 'only what was sealed after this seal; `audit verify` wants all', Number, 0)
+    .option('--of-server', 'of what concerns the whole server, and no one organization (server administrators)');
   does<ExportOptions>(command, shell, async (call) => {
     const { format, afterSeal } = call.options;
     const chain = await chainOfServer(call);

@@ -4,10 +4,10 @@ import { ChainReader, keysAround, normalizePublicKey } from '@muster/signing';
 import type { Command } from 'commander';
 import { MusterError } from '../../errors.js';
 import { readingOf } from '../../files.js';
-import { clientCommand, does, type Shell } from '../../shell.js';
-import { chainOfFile, chainOfServer } from './chain.js';
+import { type Call, clientCommand, does, type Shell } from '../../shell.js';
+import { type Chain, chainOfFile, chainOfServer, type OfServer } from './chain.js';
 
-interface VerifyOptions {
+interface VerifyOptions extends OfServer {
   readonly publicKey?: string;
   readonly head?: string;
 }
@@ -21,16 +21,17 @@ export function addVerify(parent: Command, shell: Shell): void {
     examples: [
       'muster audit verify',
       'muster audit verify audit.jsonl --public-key server.pub',
+      'muster audit verify --of-server',
       'muster audit verify --head 9f2c…64 hex digits that an earlier verify printed',
     ],
   });
   command
     .option('--public-key <file>', 'PEM of the server’s key, so that no other key is believed')
-    .option('--head <hash>', 'of an earlier time: it must be part of the chain, or its end was cut off or replaced');
+    .option('--head <hash>', 'of an earlier time: it must be part of the chain, or its end was cut off or replaced')
+    .option('--of-server', 'of what concerns the whole server, and no one organization (server administrators)');
   does<VerifyOptions>(command, shell, async (call) => {
-    const { out, world, args, options } = call;
-    const [file] = args;
-    const chain = file === undefined ? await chainOfServer(call) : await chainOfFile(call, file);
+    const { out, world, options } = call;
+    const chain = await chainOf(call);
     const path = options.publicKey;
     const pem =
       path === undefined ? chain.publicKey : readingOf(path, () => readFileSync(resolve(world.cwd, path), 'utf8'));
@@ -62,6 +63,15 @@ export function addVerify(parent: Command, shell: Shell): void {
     ]);
     if (options.head === undefined)
       out.note('Keep the head elsewhere: with --head it tells later whether the end was cut off.');
+  });
+}
+
+function chainOf(call: Call<VerifyOptions>): Promise<Chain> {
+  const [file] = call.args;
+  if (file === undefined) return chainOfServer(call);
+  if (call.options.ofServer !== true) return chainOfFile(call, file);
+  throw new MusterError('usage', {
+    reason: '--of-server is for what the server has: a file says itself whose audit it is',
   });
 }
 

@@ -7,6 +7,7 @@ import {
   mayRead,
   READERS_HOLD,
 } from '@muster/platform/auth';
+import { WRITERS } from './approvals/needs.js';
 import { starterOf } from './repository/reads.js';
 import { runnersOfJob } from './runbooks/access.js';
 
@@ -19,8 +20,6 @@ declare module '@muster/platform/auth' {
     'push:file': true;
   }
 }
-
-const WRITERS = 'push_job_writers';
 
 const mayWrite = (identity: Identity, { groups }: Circumstances) => holdsRole(WRITERS, identity, groups, false);
 

@@ -3,7 +3,7 @@ import { ME } from '../../platform/test/support/personas.js';
 import { missing } from '../src/approvals/needs.js';
 import { type PushServer, type Request, startPushServer } from './support/push-server.js';
 
-/** Over HTTP: `grantee` may start push jobs on the nodes of group web; `admin` and whom a policy names may agree to them. */
+/** Over HTTP: `grantee` may start push jobs on the nodes of group web; whom a policy names may agree to them, or `admin` where it names nobody. */
 
 let server: PushServer;
 beforeAll(async () => {
@@ -75,7 +75,11 @@ describe('those who have to agree', () => {
     expect(missing(needs, [granter('lena')], groups)).toBe(2);
     expect(missing(needs, [granter('bob'), granter('carol')], groups)).toBe(1);
     expect(missing(needs, [granter('bob'), granter('carol'), granter('lena')], groups)).toBe(0);
-    expect(missing(needs, [granter('x', true), granter('y', true)], groups)).toBe(0);
+    // Who may start any push job does not go past those who are named.
+    expect(missing(needs, [granter('x', true), granter('y', true)], groups)).toBe(2);
+    const open = [{ by: [], grants: 1, why: 'policy c' }];
+    expect(missing(open, [granter('lena')], groups)).toBe(1);
+    expect(missing(open, [granter('x', true)], groups)).toBe(0);
     expect(missing([], [], groups)).toBe(0);
   });
 });
@@ -98,7 +102,7 @@ describe('a policy of approval', () => {
       needs: [{ why: 'policy many', grants: 1, by: ['group:leads'] }],
       order: { file: 'what it reads' },
     });
-    expect(await outcome(await grant({ approval, ...given }, {}))).toBe('403 approval_own');
+    expect(await outcome(await grant({ approval, ...given }, {}))).toBe('403 forbidden');
     const { job } = (await (await grant({ approval, ...given })).json()) as { job: string };
     expect(await server.finish(job, '?detail=true')).toMatchObject({
       status: 'complete',
@@ -160,6 +164,23 @@ describe('a policy of approval', () => {
     ]);
   });
 
+  it('is decided by those alone whom it names, and by whoever may start any push job where it names nobody', async () => {
+    const { auth, org } = server;
+    await auth.groups.put(org, 'push_job_writers', { users: ['grantee'], clients: [], groups: [] }, ME);
+    await policy('named', { by: ['group:leads'] });
+    const named = await ask({ nodes: ['web1'] });
+    expect(await outcome(await grant(named, OTHER))).toBe('403 forbidden');
+    const deny = { method: 'POST', path: `approvals/${named.approval}/deny`, body: {}, ...OTHER } as const;
+    expect(await outcome(await send(deny))).toBe('403 forbidden');
+    await policy('open', {});
+    const both = await ask({ nodes: ['web1'] });
+    expect(await (await grant(both, OTHER)).json()).toMatchObject({ job: null, missing: 1 });
+    expect(await (await grant(both)).json()).toMatchObject({ missing: 0 });
+    await json({ method: 'DELETE', path: 'approval-policies/open' });
+    expect(await (await grant(named)).json()).toMatchObject({ missing: 0 });
+    await auth.groups.put(org, 'push_job_writers', { users: [], clients: [], groups: [] }, ME);
+  });
+
   it('is asked anew about the nodes that there are when it is granted', async () => {
     await policy('many', { above: 0, by: ['group:leads'] });
     const waiting = await ask({ search: 'role:web' });
@@ -186,7 +207,7 @@ describe('a policy of approval', () => {
   });
 
   it('is not gone around by an approval of something else, by a change, or by a job that was granted before', async () => {
-    await policy('all', { by: ['group:leads'] });
+    await policy('all', { by: ['group:leads', 'admin'] });
     const harmless = await ask({ nodes: ['web1'] });
     const other = await ask({ nodes: ['web1'], command: 'rm' });
     expect(await outcome(await grant({ ...other, hash: harmless.hash }))).toBe('409 approval_not_same');

@@ -59,7 +59,7 @@ const RUNBOOK = {
   search: 'role:web',
   parameters: { release: { type: 'string' }, token: { type: 'secret', required: false } },
   runners: ['normal', 'grantee'],
-  approval: { by: ['grantee'], within: 3600 },
+  approval: { by: ['grantee', 'admin'], within: 3600 },
 };
 const ASKER = { as: 'normal user' } as const;
 const OTHER = { as: 'grantee' } as const;

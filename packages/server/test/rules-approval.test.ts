@@ -193,9 +193,9 @@ describe('a rule to which others have to agree', () => {
     await admin.put(`${POLICIES}/all`, { above: 1 });
     expect((await create()).status).toBe(201);
     await waiting(change({ runbook: { ...work().runbook, node: null } }));
-    await store({ command: ['echo', '{{who}}'], approval: { by: ['second'] } });
+    await store({ command: ['echo', '{{who}}'], approval: { by: ['admin'] } });
     const asked = await waiting(change({ asks: 'once', at_most: { runs: 9, seconds: 60 } }));
-    expect(await approval(asked.approval)).toMatchObject({ needs: [{ why: `runbook ${name}`, by: ['second'] }] });
+    expect(await approval(asked.approval)).toMatchObject({ needs: [{ why: `runbook ${name}`, by: ['admin'] }] });
     expect(await grant(asked)).toBe('200');
     expect(await happens()).toBe('job');
   });

@@ -1304,7 +1304,7 @@ export type Approvals = readonly ({
     readonly why: string;
     /** How many others have to agree */
     readonly grants: number;
-    /** Who counts, besides those who have `push:write` */
+    /** Who counts, and nobody else; none: those who have `push:write` */
     readonly by: readonly (string)[];
   })[];
   /** Who has, so far */
@@ -1350,7 +1350,7 @@ export type Approval = {
     readonly why: string;
     /** How many others have to agree */
     readonly grants: number;
-    /** Who counts, besides those who have `push:write` */
+    /** Who counts, and nobody else; none: those who have `push:write` */
     readonly by: readonly (string)[];
   })[];
   /** Who has, so far */

@@ -14,7 +14,7 @@ export { organizationIdOf, organizationsById } from './organizations.js';
 export { type Groups, holdsRole, includes, type Members, membersWritten, type NodeGroup } from './permissions.js';
 export { principalNow } from './principal-now.js';
 export { insertNode } from './principals.js';
-export { type Circumstances, type DeclaredRights, mayRead, READERS_HOLD } from './rights.js';
+export { type Admitted, type Circumstances, type DeclaredRights, mayRead, READERS_HOLD } from './rights.js';
 export { SERVER } from './server-actor.js';
 export {
   type Actor,

@@ -15,7 +15,13 @@ export interface Circumstances {
   /** Id of the principal whose thing the subject is, once that was looked up. */
   readonly owner?: string | undefined;
   /** Who may besides, as the subject itself says, once that was looked up. */
-  readonly admitted?: Members | undefined;
+  readonly admitted?: Admitted | undefined;
+}
+
+/** Those whom a subject names itself. */
+export interface Admitted extends Members {
+  /** And all who have this role. */
+  readonly role?: string;
 }
 
 /** What a permission is: each layer declares its own. `docs/reference/permissions.md` is made from these. */
@@ -35,7 +41,7 @@ export interface Right {
   /** Id of the principal whose thing the subject is; asked only when the caller has not the right without that. */
   readonly ownerOf?: (read: Store['read'], orgId: string, subject: string) => Promise<string | undefined>;
   /** Who may besides, as the subject itself says, such as a queue of its writers; asked as `ownerOf` is. */
-  readonly admittedTo?: (read: Store['read'], orgId: string, subject: string) => Promise<Members | undefined>;
+  readonly admittedTo?: (read: Store['read'], orgId: string, subject: string) => Promise<Admitted | undefined>;
   /** What somebody is told who lacks it, where that is not simply who has it. */
   readonly refusal?: (identity: Identity) => MusterError | undefined;
 }

@@ -1,6 +1,9 @@
 import { type Groups, type Identity, includes, membersWritten } from '@muster/platform/auth';
 
-/** So many others have to agree, of these or of those who may start any push job. */
+/** The group whose members may start any push job. */
+export const WRITERS = 'push_job_writers';
+
+/** So many others have to agree: of these alone, or where nobody is named of those who may start any push job. */
 export interface Need {
   readonly by: readonly string[];
   readonly grants: number;
@@ -17,7 +20,7 @@ export interface Needs {
 /** Somebody who has agreed, as they are now. */
 export interface Granter {
   readonly identity: Identity;
-  /** May they start any push job? Then they count for every need. */
+  /** May they start any push job? Then they count where nobody is named. */
   readonly mayWrite: boolean;
 }
 
@@ -25,7 +28,9 @@ export interface Granter {
 export function missing(needs: readonly Need[], granters: readonly Granter[], groups: Groups): number {
   const lacking = needs.map(({ by, grants }) => {
     const members = membersWritten(by);
-    const counted = granters.filter(({ identity, mayWrite }) => mayWrite || includes(members, identity, groups));
+    const counts = ({ identity, mayWrite }: Granter) =>
+      by.length === 0 ? mayWrite : includes(members, identity, groups);
+    const counted = granters.filter(counts);
     return grants - counted.length;
   });
   return Math.max(0, ...lacking);

@@ -1,9 +1,9 @@
-import { type Members, membersWritten } from '@muster/platform/auth';
+import { type Admitted, membersWritten } from '@muster/platform/auth';
 import { guard, insert, type Schema, update, type Write } from '@muster/store';
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { APPROVAL_LIMITS } from './limits.js';
 import type { ApprovalStatus } from './machine.js';
-import type { Need } from './needs.js';
+import { type Need, WRITERS } from './needs.js';
 import './tables.js';
 
 type Read = Kysely<Schema>;
@@ -179,10 +179,13 @@ export async function clearApprovals(trx: Trx, orgId: string, most: number): Pro
   return ids.length < most;
 }
 
-/** Those whom it names itself. */
-export async function approversOf(read: Read, orgId: string, id: string): Promise<Members | undefined> {
+/** Those whom it names itself, and where one who asks for it names nobody, all who may start any push job. */
+export async function approversOf(read: Read, orgId: string, id: string): Promise<Admitted | undefined> {
   const row = await findApproval(read, orgId, id);
-  return row && membersWritten(needsIn(row).flatMap(({ by }) => by));
+  if (row === undefined) return undefined;
+  const needs = needsIn(row);
+  const open = needs.some(({ by }) => by.length === 0);
+  return { ...membersWritten(needs.flatMap(({ by }) => by)), ...(open && { role: WRITERS }) };
 }
 
 /** Id of the principal who asks. */

@@ -7,6 +7,7 @@ import {
   mayRead,
   READERS_HOLD,
 } from '@muster/platform/auth';
+import { WRITERS } from './needs.js';
 import { approversOf, askerOf } from './repository.js';
 
 declare module '@muster/platform/auth' {
@@ -16,25 +17,33 @@ declare module '@muster/platform/auth' {
   }
 }
 
-const mayDecide = (identity: Identity, { admitted, groups }: Circumstances): boolean =>
-  holdsRole('push_job_writers', identity, groups, false) ||
-  (admitted !== undefined && includes(admitted, identity, groups));
+const mayWrite = (identity: Identity, { groups }: Circumstances): boolean =>
+  holdsRole(WRITERS, identity, groups, false);
 
-const HOLD =
-  'who has `push:write` (`push_job_writers`, `admins`); those whom the runbook or the policy names that asks for it';
+/** Where some are named, nobody else: who may start any push job cannot go past them. */
+const mayDecide = (identity: Identity, { admitted, groups }: Circumstances): boolean =>
+  admitted !== undefined &&
+  (includes(admitted, identity, groups) ||
+    (admitted.role !== undefined && holdsRole(admitted.role, identity, groups, false)));
+
+const WRITE = 'who has `push:write` (`push_job_writers`, `admins`)';
+const NAMED = 'those whom the runbook or the policy names that asks for it';
 
 export const APPROVAL_RIGHTS: DeclaredRights['rights'] = {
   'approval:read': {
-    holders: `${READERS_HOLD}; ${HOLD}; who asked for it`,
+    holders: `${READERS_HOLD}; ${WRITE}; ${NAMED}; who asked for it`,
     subject: 'id',
     administration: false,
     ownerOf: askerOf,
     admittedTo: approversOf,
     allows: (identity, about) =>
-      mayRead(identity, about) || mayDecide(identity, about) || identity.principalId === about.owner,
+      mayRead(identity, about) ||
+      mayWrite(identity, about) ||
+      mayDecide(identity, about) ||
+      identity.principalId === about.owner,
   },
   'approval:decide': {
-    holders: `${HOLD}; never to grant what they asked for themselves`,
+    holders: `${NAMED}, and where it names nobody ${WRITE}; never to grant what they asked for themselves`,
     subject: 'id',
     administration: false,
     admittedTo: approversOf,

@@ -57,7 +57,7 @@ export const ApprovalAnswer = Type.Object({
     Type.Object({
       why: Type.String({ description: 'Who asks for it: a runbook, or a policy' }),
       grants: Type.Integer({ description: 'How many others have to agree' }),
-      by: Type.Array(Type.String(), { description: 'Who counts, besides those who have `push:write`' }),
+      by: Type.Array(Type.String(), { description: 'Who counts, and nobody else; none: those who have `push:write`' }),
     }),
   ),
   agreed: Type.Array(Type.Object({ by: Type.String(), at: Time }), { description: 'Who has, so far' }),
@@ -86,7 +86,7 @@ const POLICY = {
   grants: Type.Integer({ minimum: 1, maximum: APPROVAL_LIMITS.grants, description: 'How many others have to agree' }),
   by: Type.Array(Type.String({ minLength: 1, maxLength: 300 }), {
     maxItems: APPROVAL_LIMITS.approvers,
-    description: 'Who counts, besides those who have `push:write`: `alice`, `group:NAME`, `client:NAME`',
+    description: 'Who counts, and nobody else: `alice`, `group:NAME`, `client:NAME`; none: those who have `push:write`',
   }),
   within: Type.Union(
     [Type.Number({ minimum: APPROVAL_LIMITS.leastWithin, maximum: APPROVAL_LIMITS.mostWithin }), Type.Null()],

@@ -62,7 +62,10 @@ const DEFINITION = {
   approval: Type.Optional(
     Type.Object(
       {
-        by: list('Who may grant it, besides those who have `push:write`: as `runners`', APPROVAL_LIMITS.approvers),
+        by: list(
+          'Who may grant it, and nobody else: as `runners`; unless given, those who have `push:write`',
+          APPROVAL_LIMITS.approvers,
+        ),
         grants: Type.Optional(
           Type.Integer({
             minimum: 1,

@@ -112,7 +112,7 @@ describe('a schedule to which others have to agree', () => {
     expect(await grant(asked)).toBe('200');
     const before = (await jobs()).length;
     await runs(before + 1);
-    await server.json({ method: 'PUT', path: 'approval-policies/web', body: { by: ['group:admins'] } });
+    await server.json({ method: 'PUT', path: 'approval-policies/web', body: { by: ['bob'] } });
     await expect
       .poll(async () => {
         server.test.clock.advance(3_600_000);

@@ -42,7 +42,11 @@ export function addPolicy(approval: Command, shell: Shell): void {
     .option('--node-group <name>', 'nodes of this group count; of all unless it is given')
     .option('--above <n>', 'push jobs on more of them wait (0: every push job)', count('--above', 0))
     .option('--grants <n>', 'how many others have to agree (default: 1)', count('--grants', 1))
-    .option('--by <who>', 'alice, group:NAME or client:NAME, besides who has push:write; may be repeated', collect)
+    .option(
+      '--by <who>',
+      'alice, group:NAME or client:NAME, and nobody else; unless given who has push:write; may be repeated',
+      collect,
+    )
     .option('--within <duration>', 'how long a push job waits for it (default: a day)', duration('--within'));
   does<SetFlags>(set, shell, async (call) => {
     const [name = ''] = call.args;
@@ -70,7 +74,7 @@ export function addPolicy(approval: Command, shell: Shell): void {
       Policy: ({ name }) => name,
       'Push jobs on': nodesIn,
       'Others who have to agree': ({ grants }) => String(grants),
-      Besides: ({ by }) => by.join(' '),
+      Who: ({ by }) => whoAgrees(by),
     },
     none: 'no policies: nothing waits but runbooks that ask for it',
   });
@@ -92,6 +96,9 @@ function nodesIn({ above, node_group: group }: Policy): string {
 function inWords(policy: Policy): string {
   const { grants, by } = policy;
   const others = grants === 1 ? 'somebody else' : `${grants} others`;
-  const who = ['who has push:write', ...by].map(printable).join(', ');
-  return `push jobs on ${nodesIn(policy)} wait for ${others} to agree (${who})`;
+  return `push jobs on ${nodesIn(policy)} wait for ${others} to agree (${whoAgrees(by)})`;
+}
+
+function whoAgrees(by: readonly string[]): string {
+  return by.length === 0 ? 'who has push:write' : by.map(printable).join(', ');
 }

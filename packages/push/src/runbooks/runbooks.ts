@@ -269,7 +269,8 @@ export class Runbooks {
     const script = options.script !== undefined;
     const chosen = await chooseNodes(submission, author, org, target);
     const variables = hasVariables(options);
-    const wish = { command: script ? null : command, script, uploads: false, fetch: false, variables };
+    const own = { user: options.user !== undefined, dir: options.dir !== undefined, variables };
+    const wish = { command: script ? null : command, script, uploads: false, fetch: false, ...own };
     const nodes = [...chosen.allowed, ...chosen.denied];
     const { needs } = await policyNeeds(submission, org, nodes);
     const approval = asked !== null || needs.length > 0;

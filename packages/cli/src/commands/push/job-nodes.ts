@@ -5,6 +5,7 @@ import { PAGE_SIZE } from '../../limits.js';
 import { nodeStatusWord } from '../../node-words.js';
 import type { Call } from '../../shell.js';
 import { summaryLines, timeText } from '../../summary.js';
+import { QUORUM_OF_RUNBOOK } from '../runbook/quorum.js';
 import { statusText } from './outcome.js';
 
 const MOST_PROBLEMS_SHOWN = 20;
@@ -79,7 +80,7 @@ export async function tellEnd(call: Call<object>, job: Job): Promise<void> {
     call.out.line(`… and ${untold.length - MOST_PROBLEMS_SHOWN} more: muster push status ${job.id}`);
   }
   const ready = job.status === 'quorum_failed' ? nodes.filter(({ status }) => status === 'was_ready').length : 0;
-  if (ready > 0) call.out.note(needsFewer(ready));
+  if (ready > 0) call.out.note(job.runbook ? QUORUM_OF_RUNBOOK : needsFewer(ready));
   if (nodes.some(({ reason }) => reason === 'permission denied')) {
     call.out.note(
       'permission denied: the node is in a group that only some may run commands on: muster node-group list',

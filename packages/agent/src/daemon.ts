@@ -4,7 +4,7 @@ import type { Clock, Timer } from '@muster/base';
 import { VERSION } from '@muster/base/version';
 import { type Facts, isTaskOrder, type ServerMessage } from '@muster/wire';
 import { type CommandPolicy, commandPolicy } from './execution/command-policy.js';
-import { COMMANDS_ONLY, withoutBuiltins } from './execution/elsewhere.js';
+import { COMMANDS_ONLY, policyAtServer, withoutBuiltins } from './execution/elsewhere.js';
 import type { ExecutionSettings } from './execution/execution.js';
 import { type NotedRun, RunNote } from './execution/run-note.js';
 import { toldCommands } from './execution/told-commands.js';
@@ -271,9 +271,10 @@ export class Daemon {
   }
 
   #policyOf(settings: AgentSettings): CommandPolicy {
-    const policy = commandPolicy(settings.config);
+    const elsewhere = this.#setup.host.processes.elsewhere !== undefined;
+    const policy = commandPolicy(settings.config, elsewhere ? policyAtServer(settings.name) : undefined);
     for (const note of policy.notes) this.#setup.logger.warn(note);
-    return this.#setup.host.processes.elsewhere === undefined ? policy : withoutBuiltins(policy);
+    return elsewhere ? withoutBuiltins(policy) : policy;
   }
 
   #filePolicyOf({ config }: AgentSettings): FilePolicy {

@@ -157,6 +157,11 @@ describe('a node without an agent', () => {
       '--file, a file that comes with the command, cannot be asked of a node without an agent',
     ],
     ['true', { env: { LD_PRELOAD: 'x' } }, 'LD_PRELOAD'],
+    [
+      'true',
+      { env: { OTHER: 'x' } },
+      'allow_env in the policy that the server has of this node: muster ssh-node set box --policy FILE',
+    ],
   ])('refuses %s with %o', async (command, more, reason) => {
     const id = await start(command, ['box'], more);
     expect(await ended(id)).toMatchObject({ status: 'quorum_failed', nodes: { nacked: ['box'] } });

@@ -49,16 +49,24 @@ const SHELL_WORDS = new Set(['|', '||', '&&', '&', ';', '>', '>>', '<', '2>&1'])
 
 type PolicyConfig = Pick<AgentConfig, 'commands' | 'allow_any' | 'allow_env' | 'allowed_overwritable_env_vars'>;
 
-/** Throws `invalid_configuration` naming the entry. */
-export function commandPolicy(config: PolicyConfig): CommandPolicy {
-  const everywhere = rulesOf(config, []);
+/**
+ * Throws `invalid_configuration` naming the entry.
+ * @param place Where the owner of the node says what it allows.
+ */
+export function commandPolicy(config: PolicyConfig, place = "this node's agent.yaml"): CommandPolicy {
+  const rulesWith = (ofEntry: readonly string[]): VariableRules => ({
+    allowed: [...config.allow_env, ...ofEntry],
+    overwritable: config.allowed_overwritable_env_vars,
+    place,
+  });
+  const everywhere = rulesWith([]);
   const exact = new Map<string, Recipe>();
   const patterns: { readonly pattern: RegExp; readonly recipe: Recipe }[] = [];
   const notes: string[] = [];
 
   for (const [key, entry] of Object.entries(config.commands)) {
     const source = patternOf(key, entry);
-    const variables = typeof entry === 'object' && 'allow_env' in entry ? rulesOf(config, entry.allow_env) : everywhere;
+    const variables = typeof entry === 'object' && 'allow_env' in entry ? rulesWith(entry.allow_env ?? []) : everywhere;
     const recipe: Recipe = { ...runOf(key, entry, source, notes), variables };
     if (source === null) exact.set(key, recipe);
     else patterns.push({ pattern: compilePattern(key, source), recipe });
@@ -86,10 +94,6 @@ export function commandPolicy(config: PolicyConfig): CommandPolicy {
       return { refused: 'the command is not allowed on this node' };
     },
   };
-}
-
-function rulesOf(config: PolicyConfig, ofEntry: readonly string[] = []): VariableRules {
-  return { allowed: [...config.allow_env, ...ofEntry], overwritable: config.allowed_overwritable_env_vars };
 }
 
 function cook(recipe: Recipe, captures: readonly (string | undefined)[]): Plan {

@@ -34,6 +34,11 @@ export const COMMANDS_ONLY: FilePolicy = {
   },
 };
 
+/** Where it is said what such a node allows. */
+export function policyAtServer(name: string): string {
+  return `the policy that the server has of this node: muster ssh-node set ${name} --policy FILE`;
+}
+
 /** The same commands but those that the agent itself would do. */
 export function withoutBuiltins(policy: CommandPolicy): CommandPolicy {
   return {

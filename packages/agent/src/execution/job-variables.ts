@@ -7,6 +7,8 @@ export interface VariableRules {
   readonly allowed: readonly string[];
   /** Names of Chef's `allowed_overwritable_env_vars`. When there are any, other variables are renamed (sheet §6.6). */
   readonly overwritable: readonly string[] | undefined;
+  /** Where the names are allowed, as it is told who asked for another. */
+  readonly place: string;
 }
 
 export type Variables = Readonly<Record<string, string>>;
@@ -36,8 +38,8 @@ function refuseForm(name: string, value: string): string | null {
 function refuseName(name: string, rules: VariableRules): string | null {
   if (rules.overwritable !== undefined || isAllowed(name, rules)) return null;
   return isDangerous(name) || !PORTABLE.test(name)
-    ? `environment variable '${name}' can change what a program runs; it is allowed only by its full name in allow_env of this node's agent.yaml`
-    : `environment variable '${name}' is not allowed on this node; its owner allows names with allow_env in agent.yaml`;
+    ? `environment variable '${name}' can change what a program runs; it is allowed only by its full name in allow_env of ${rules.place}`
+    : `environment variable '${name}' is not allowed on this node; its owner allows names with allow_env in ${rules.place}`;
 }
 
 function isAllowed(name: string, { allowed, overwritable }: VariableRules): boolean {

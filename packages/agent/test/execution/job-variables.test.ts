@@ -28,7 +28,7 @@ const DANGEROUS = `
 describe('a variable that a job sets', () => {
   it('is refused unless the owner of the node allows it, with its name and the setting', async () => {
     expect(await refusal({ COLOR: 'blue' })).toBe(
-      "environment variable 'COLOR' is not allowed on this node; its owner allows names with allow_env in agent.yaml",
+      "environment variable 'COLOR' is not allowed on this node; its owner allows names with allow_env in this node's agent.yaml",
     );
     expect(await refusal({ COLOR: 'blue' }, { allow_env: ['COLOR'] })).toBeNull();
   });

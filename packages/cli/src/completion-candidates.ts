@@ -5,6 +5,7 @@ import { NODE_COLUMNS } from './commands/node/list.js';
 import type { RunbookDetail } from './commands/runbook/api.js';
 import {
   EITHER,
+  EVENT_ATTRIBUTES,
   isOnlyFirst,
   type Kind,
   LISTS,
@@ -17,7 +18,7 @@ import {
 } from './completion-lists.js';
 import { contextNames } from './contexts.js';
 import { createProgram } from './program.js';
-import { loadServer, loadSettings } from './settings.js';
+import { type Credentials, loadServer, loadSettings } from './settings.js';
 import type { Shell } from './shell.js';
 import type { World } from './world.js';
 
@@ -27,6 +28,7 @@ const PATIENCE_MS = 1500;
 const MOST = 100;
 /** Nodes, tasks, by which attributes of selectors are known. */
 const SAMPLE = 50;
+const NOBODY: Credentials = { kind: 'none' };
 /** What stands in a query of names without being quoted. */
 const PLAIN = /^[\w.-]*$/;
 
@@ -56,16 +58,16 @@ async function candidates(
 ): Promise<readonly string[]> {
   if (choices !== undefined) return choices;
   if (kind === 'context') return contextNames(world);
+  if (kind === 'event attribute') return EVENT_ATTRIBUTES;
   if (kind === null) return [];
   const flags = flagsOf(before);
   // Whoever is about to sign in has nothing yet that says who asks.
   const settings =
-    kind === 'issuer to sign in at'
-      ? { ...loadServer(world, flags), credentials: { kind: 'none' as const } }
-      : loadSettings(world, flags);
+    kind === 'issuer to sign in at' ? { ...loadServer(world, flags), credentials: NOBODY } : loadSettings(world, flags);
   const client = new Client(settings, { now: () => world.now() });
   const asking = new Asking(client, AbortSignal.timeout(PATIENCE_MS));
   if (kind === 'fingerprint') return keysOf === undefined ? [] : asking.fingerprints(keysOf);
+  if (kind === 'key') return asking.keys(settings.credentials.user);
   if (kind !== 'parameter') return asking.candidates(kind, word);
   return runbook === undefined ? [] : asking.parameters(runbook, word);
 }
@@ -180,6 +182,21 @@ class Asking {
         ? pathOf('users', name, 'keys')
         : this.#client.inOrg(kind === 'node' ? 'nodes' : 'services', name, 'keys');
     const keys = (await this.#client.json('GET', path, { signal: this.#signal })) as readonly Key[];
+    return keys.map(({ fingerprint }) => fingerprint);
+  }
+
+  /** Of the organization, and of who asks: those of them that may be seen. */
+  async keys(user: string | undefined): Promise<readonly string[]> {
+    const own = user === undefined ? [] : [this.fingerprints({ kind: 'user', name: user })];
+    const lists = await Promise.allSettled([...own, this.#organizationKeys()]);
+    return unique(lists.flatMap((list) => (list.status === 'fulfilled' ? list.value : [])));
+  }
+
+  async #organizationKeys(): Promise<readonly string[]> {
+    const request = { query: { limit: MOST }, signal: this.#signal };
+    const { keys } = (await this.#client.json('GET', this.#client.inOrg('keys'), request)) as {
+      readonly keys: readonly Key[];
+    };
     return keys.map(({ fingerprint }) => fingerprint);
   }
 

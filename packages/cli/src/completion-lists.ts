@@ -109,6 +109,16 @@ export const SELECTORS = {
   },
 } as const satisfies Readonly<Record<string, Selected>>;
 
+/**
+ * What a selector of events speaks of: what every event has, and what many of Muster's own have. Names with a dash cannot stand in one.
+ * A test holds them against the reference.
+ */
+export const EVENT_ATTRIBUTES = [
+  ...['type', 'org', 'source', 'time'],
+  ...['app', 'approval', 'attempt', 'by', 'event', 'exit_code', 'from', 'job', 'kind', 'name', 'node', 'owner'],
+  ...['queue', 'reason', 'rule', 'runbook', 'schedule', 'seq', 'state', 'status', 'system', 'task', 'user'],
+] as const;
+
 /** What one of several kinds may stand for. */
 export const EITHER = {
   client: ['node', 'service'],
@@ -119,7 +129,7 @@ export const EITHER = {
 export type ListedKind = 'node' | 'node column' | keyof typeof EITHER | keyof typeof LISTS | keyof typeof SELECTORS;
 
 /** What a word of a command line may be: of the server, of this machine, of a runbook, of whoever has keys. */
-export type Kind = ListedKind | 'context' | 'parameter' | 'fingerprint';
+export type Kind = ListedKind | 'context' | 'parameter' | 'fingerprint' | 'key' | 'event attribute';
 
 /** By what an argument is called. */
 const ARGUMENTS: Readonly<Record<string, Kind>> = {
@@ -151,10 +161,12 @@ const OF_COMMAND: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
   context: { name: 'context' },
   'context add': {},
   'dead-letter': { message: 'message' },
+  'event watch': { selector: 'event attribute' },
   group: { name: 'group' },
   issuer: { name: 'issuer' },
   job: { selector: 'job selector' },
   'job-queue': { queue: 'job queue' },
+  'key revoke': { fingerprints: 'key' },
   node: { name: 'node' },
   'node-group': { name: 'node group' },
   'org rm-user': { name: 'user' },
@@ -195,11 +207,14 @@ const FLAGS_OF_COMMAND: Readonly<Record<string, Readonly<Record<string, Kind>>>>
   audit: { '--actor': 'principal' },
   event: NAMES,
   group: NAMES,
+  inventory: { '--host': 'node' },
   job: { '--user': 'user' },
   'job-queue': { '--owner': 'user' },
   login: { '--issuer': 'issuer to sign in at' },
   'node-group': NAMES,
+  notification: { '--on': 'event attribute' },
   'push list': { '--user': 'user' },
+  rule: { '--on': 'event attribute' },
   secret: { ...NAMES, '--client': 'service' },
   user: { '--group': 'group' },
 };

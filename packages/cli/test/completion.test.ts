@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { JOB_FIELDS } from '../../jobs/src/search/fields.js';
 import { ATTRIBUTE_NAMES } from '../../tasks/src/search/attributes.js';
-import { SELECTORS } from '../src/completion-lists.js';
+import { EVENT_ATTRIBUTES, SELECTORS } from '../src/completion-lists.js';
 import { run } from '../src/run.js';
 import { type ApiServer, apiServer, json } from './support/api-server.js';
 import { testWorld } from './support/world.js';
@@ -51,6 +51,16 @@ test('selectors of tasks and jobs are offered attributes that the server knows',
   expect(SELECTORS['job selector'].own.filter((name) => !JOB_FIELDS.has(name.toLowerCase()))).toEqual([]);
 });
 
+test('selectors of events are offered attributes that every event has, or many of the reference have', () => {
+  const reference = readFileSync(new URL('../../../docs/reference/events.md', import.meta.url), 'utf8');
+  const [general = '', ...own] = reference.split(/^## Nodes$/m);
+  const ofAll = [...general.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
+  const ofOwn = [...own.join('').matchAll(/^\| attribute \| `(\w+)`/gm)].map(([, name = '']) => name);
+  const many = ofOwn.filter((name) => ofOwn.filter((other) => other === name).length >= 5);
+  expect(EVENT_ATTRIBUTES).toEqual(expect.arrayContaining([...ofAll, ...many]));
+  expect([...ofAll, ...ofOwn]).toEqual(expect.arrayContaining([...EVENT_ATTRIBUTES]));
+});
+
 test.each(['zsh', 'fish'])('%s gets a script that knows every command', async (kind) => {
   const text = await script(kind);
   for (const word of ['push', 'start', 'node-group', 'quorum']) expect(text).toContain(word);
@@ -93,6 +103,7 @@ describe('what the server knows', () => {
       'GET /organizations/o/approvals': json([{ id: 'c0ffee' }]),
       'GET /organizations/o/job-messages': json([{ id: 'm1' }]),
       'GET /users/anna/keys': json([{ fingerprint: 'a1' }, { fingerprint: 'b2' }]),
+      'GET /organizations/o/keys': json({ total: 2, keys: [{ fingerprint: 'a1' }, { fingerprint: 'c3' }] }),
       'GET /organizations/o/nodes/web1/keys': json([{ fingerprint: 'c3' }]),
       'GET /organizations/o/services/ci/keys': json([{ fingerprint: 'd4' }]),
       'GET /organizations/o/runbooks/deploy': json({ name: 'deploy', definition: { parameters: PARAMETERS } }),
@@ -161,6 +172,19 @@ describe('what the server knows', () => {
     [['node', 'rm-key', 'web1', ''], ['c3']],
     [['service', 'rm-key', 'ci', ''], ['d4']],
     [['key', 'unrevoke', ''], []],
+    [
+      ['key', 'revoke', ''],
+      ['a1', 'c3'],
+    ],
+    [['key', 'revoke', 'a1', 'c'], ['c3']],
+    [['event', 'watch', 'ty'], ['type']],
+    [['rule', 'create', 'x', '--on', 'no'], ['node']],
+    [['rule', 'set', 'disk-full', '--on', 'exit'], ['exit_code']],
+    [['notification', 'create', 'x', '--on', 'org'], ['org']],
+    [
+      ['inventory', '--host', 'web'],
+      ['web1', 'web2'],
+    ],
     [['org', 'rm-user', ''], ['anna']],
     [['secret', 'grant', 'db', '--user', ''], ['anna']],
     [['secret', 'grant', 'db', '--group', ''], ['admins']],

@@ -4,6 +4,7 @@ import { type Calendars, placeOf, readHeeded, readNewTask, type Tasks } from '@m
 import { MusterError } from './errors.js';
 import { RULE_LIMITS, USUAL_AT_MOST } from './limits.js';
 import type { RuleFields } from './schemas.js';
+import { hasLooseBrace } from './template.js';
 import type { Asked, Work } from './types.js';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -55,6 +56,12 @@ function readWork(fields: RuleFields, org: Organization, reading: Reading): Work
 }
 
 function readRunbook({ name, parameters = {}, node = null }: NonNullable<RuleFields['runbook']>): Work {
+  if (node !== null && hasLooseBrace(node)) {
+    throw invalid(
+      'runbook.node',
+      `'${node.slice(0, 80)}' has a brace that is of no attribute: write {NAME}, as {host}`,
+    );
+  }
   return { kind: 'runbook', runbook: name, parameters, node };
 }
 

@@ -25,6 +25,11 @@ export function fill(text: string, attributes: Attributes): string {
   return filled;
 }
 
+/** Has it a brace that would stay? No name of a node has one. */
+export function hasLooseBrace(text: string): boolean {
+  return /[{}]/.test(text.replace(HOLE, ''));
+}
+
 /** Of the attributes that texts of a value name, those that there are. */
 export function namedIn(value: unknown, attributes: Attributes): Readonly<Record<string, string>> {
   const found: Record<string, string> = {};

@@ -113,6 +113,16 @@ describe('a rule', () => {
     expect([status, body]).toMatchObject([400, { error: expect.stringContaining(reason) }]);
   });
 
+  it.each(['{target', 'target}', '{}', '{a b}', 'web{{target}'])(
+    'on the node %s is not made: its brace is of no attribute',
+    async (node) => {
+      const runbook = { name: 'greet', parameters: { who: '{target}' }, node };
+      const { status, body } = await create({ task: undefined, runbook });
+      const error = `invalid runbook.node: '${node}' has a brace that is of no attribute: write {NAME}, as {host}`;
+      expect([status, body]).toMatchObject([400, { error: expect.stringContaining(error) }]);
+    },
+  );
+
   it.each([
     [{ runbook: { name: 'greet', parameters: { who: '{target}' }, node: 'db9' } }, 'db9 is none of'],
     [{ runbook: { name: 'greet', parameters: { who: '{nothing}' } } }, 'the event has no attribute nothing'],

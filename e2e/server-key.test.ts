@@ -81,12 +81,12 @@ test('the next key takes over at its time, and no node is lost for it', async ()
 test('the key is no secret any more: connected nodes take the new one at once, one that was away when it comes back', async () => {
   const { fingerprint: first, previous: before } = await status();
   await cluster.agent('b').kill('SIGKILL');
-  await said('server-key', 'rotate', '--revoke');
+  await said('server-key', 'rotate', '--revoke', '--yes');
   const second = (await status()).fingerprint;
   expect(second).not.toBe(first);
   await knows('a', second);
   // Once more, so that the one that is away has missed two.
-  await said('server-key', 'rotate', '--revoke');
+  await said('server-key', 'rotate', '--revoke', '--yes');
   const third = await status();
   expect(third.previous.map(({ fingerprint, revoked }) => [fingerprint, revoked])).toEqual([
     [second, true],

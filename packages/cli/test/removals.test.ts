@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import { createProgram } from '../src/program.js';
 import { run } from '../src/run.js';
 import { pathOfCommand } from '../src/shell.js';
-import { type ApiServer, apiServer } from './support/api-server.js';
+import { type ApiServer, apiServer, json } from './support/api-server.js';
 import { testWorld } from './support/world.js';
 
 /** What is of this machine alone goes at once. */
@@ -44,6 +44,25 @@ const SMALL = [
   ['approval policy rm p', '/organizations/o/approval-policies/p'],
   ['event durable rm u d', '/organizations/o/events/durable/u/d'],
 ] as const;
+
+test("the server's key is replaced at once only when somebody agrees; it is announced without a question", async () => {
+  const key = { fingerprint: 'ab', since: null, next: null, previous: [] };
+  server = await apiServer({ 'POST /server-key/rotation': json(key) });
+  const env = { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' };
+  const rotate = async (flags: readonly string[], answer?: string) => {
+    const world = testWorld({ env, terminal: answer !== undefined });
+    if (answer !== undefined) world.type(answer);
+    return { code: await run(['server-key', 'rotate', ...flags], world), err: world.err() };
+  };
+  const alone = await rotate(['--revoke']);
+  expect([alone.code, alone.err]).toEqual([2, expect.stringContaining("give --yes: replace the server's key now?")]);
+  expect((await rotate(['--revoke'], 'n\n')).code).not.toBe(0);
+  expect(server.received).toEqual([]);
+  expect((await rotate(['--revoke'], 'y\n')).code).toBe(0);
+  expect((await rotate(['--revoke', '--yes'])).code).toBe(0);
+  expect((await rotate([])).code).toBe(0);
+  expect(server.received.map(({ body }) => JSON.parse(body))).toEqual([{ revoke: true }, { revoke: true }, {}]);
+});
 
 test.each(SMALL)('%s asks on a terminal, and is refused where nobody can be asked', async (words, path) => {
   server = await apiServer({ [`DELETE ${path}`]: (_, response) => response.writeHead(204).end() });

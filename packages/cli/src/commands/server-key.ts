@@ -4,7 +4,7 @@ import { duration } from '../duration.js';
 import { MusterError } from '../errors.js';
 import { type Call, clientCommand, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
-import { tellDone } from './resource.js';
+import { agreed, tellDone } from './resource.js';
 
 export interface ServerKey {
   readonly fingerprint: string;
@@ -24,6 +24,7 @@ export interface ServerKey {
 interface RotateFlags {
   readonly overlap?: number;
   readonly revoke?: boolean;
+  readonly yes?: boolean;
 }
 
 const ROTATION = pathOf('server-key', 'rotation');
@@ -48,6 +49,7 @@ export function addServerKey(program: Command, shell: Shell): void {
       'muster server-key rotate',
       'muster server-key rotate --overlap 30d',
       'muster server-key rotate --revoke   # somebody else may have the key: replace it now',
+      'muster server-key rotate --revoke --yes',
     ],
   });
   rotate
@@ -56,11 +58,14 @@ export function addServerKey(program: Command, shell: Shell): void {
       'until the next key takes over; 7d unless given, at least as long as agents keep their configuration',
       duration('--overlap'),
     )
-    .option('--revoke', 'the present key is no secret any more: a new one takes its place at once');
+    .option('--revoke', 'the present key is no secret any more: a new one takes its place at once')
+    .option('-y, --yes', 'with --revoke: do not ask');
   does<RotateFlags>(rotate, shell, async (call) => {
     const { overlap, revoke } = call.options;
     if (revoke === true && overlap !== undefined)
       throw new MusterError('usage', { reason: '--revoke replaces the key at once, without --overlap' });
+    if (revoke === true)
+      await agreed(call, "replace the server's key now? This cannot be taken back, and every agent asks anew");
     const body = revoke === true ? { revoke } : { ...(overlap !== undefined && { overlap: Math.ceil(overlap) }) };
     await show(call, await call.client.post<ServerKey>(ROTATION, body));
     if (revoke === true)

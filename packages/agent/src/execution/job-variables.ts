@@ -42,7 +42,7 @@ function refuseName(name: string, rules: VariableRules): string | null {
     : `environment variable '${name}' is not allowed on this node; its owner allows names with allow_env in ${rules.place}`;
 }
 
-function isAllowed(name: string, { allowed, overwritable }: VariableRules): boolean {
+function isAllowed(name: string, { allowed, overwritable }: Omit<VariableRules, 'place'>): boolean {
   if (overwritable?.includes(name) === true) return true;
   if (!PORTABLE.test(name)) return false;
   const matches = (pattern: string) => pattern.endsWith('*') && name.startsWith(pattern.slice(0, -1));
@@ -50,7 +50,7 @@ function isAllowed(name: string, { allowed, overwritable }: VariableRules): bool
 }
 
 /** The variables under the names they get. Only for those that were not refused. */
-export function renamedVariables(env: Variables, rules: VariableRules): Record<string, string> {
+export function renamedVariables(env: Variables, rules: Omit<VariableRules, 'place'>): Record<string, string> {
   const renamed = Object.entries(env).map(([name, value]) => [isAllowed(name, rules) ? name : RENAMED + name, value]);
   return Object.fromEntries(renamed);
 }

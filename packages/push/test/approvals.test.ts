@@ -177,6 +177,12 @@ describe('a run that needs a second person', () => {
     expect((await jobs()).length).toBe(1);
   });
 
+  it('of an unknown id is told to whoever may start push jobs', async () => {
+    const unknown = { approval: 'f'.repeat(32), hash: '0'.repeat(64) };
+    expect(await outcome(await grant(unknown, {}))).toBe('404 not_found');
+    expect(await outcome(await grant(unknown, OTHER))).toBe('403 forbidden');
+  });
+
   it('is denied, or taken back by who asked, and not started then', async () => {
     const denied = await ask();
     const body = { reason: 'not on a friday' };

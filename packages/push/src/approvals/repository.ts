@@ -179,12 +179,14 @@ export async function clearApprovals(trx: Trx, orgId: string, most: number): Pro
   return ids.length < most;
 }
 
-/** Those whom it names itself, and where one who asks for it names nobody, all who may start any push job. */
-export async function approversOf(read: Read, orgId: string, id: string): Promise<Admitted | undefined> {
+/**
+ * Those whom it names itself, and where one who asks for it names nobody, all who may start any push job. These are told, too, that there is
+ * none of that id.
+ */
+export async function approversOf(read: Read, orgId: string, id: string): Promise<Admitted> {
   const row = await findApproval(read, orgId, id);
-  if (row === undefined) return undefined;
-  const needs = needsIn(row);
-  const open = needs.some(({ by }) => by.length === 0);
+  const needs = row === undefined ? [] : needsIn(row);
+  const open = row === undefined || needs.some(({ by }) => by.length === 0);
   return { ...membersWritten(needs.flatMap(({ by }) => by)), ...(open && { role: WRITERS }) };
 }
 

@@ -1,4 +1,4 @@
-import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve, sep } from 'node:path';
 import { MusterError } from './errors.js';
 import { processUser } from './process-user.js';
@@ -10,32 +10,35 @@ export function readByOthers(file: string, mode: number): string | null {
 }
 
 /**
+ * Makes a directory, with those above it, unless it is there. Step by step: where the system makes no directories but says that
+ * the parent is missing, as below /proc, Node's own `recursive` tries again for ever.
+ *
+ * @throws the system's error
+ */
+export function makeDirectories(path: string, mode = 0o777): void {
+  const parent = dirname(path);
+  if (parent !== path && !existsSync(parent)) makeDirectories(parent, mode);
+  try {
+    mkdirSync(path, { mode });
+  } catch (error) {
+    // It was there, or somebody else has made it meanwhile.
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
+  }
+}
+
+/**
  * Makes a data directory, with those above it, unless it is there, and sees to it that this process may write to it.
- * Step by step: where the system makes no directories but says that the parent is missing, as below /proc, Node's own
- * `recursive` tries again for ever.
  *
  * @throws MusterError `data_dir_unusable`
  */
 export function makeDataDir(path: string, mode: number): void {
   try {
-    make(resolve(path), mode);
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found?.isDirectory() === false) throw new Error('it is not a directory');
+    makeDirectories(resolve(path), mode);
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     throw unusable(path, error);
-  }
-}
-
-function make(path: string, mode: number): void {
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (found?.isDirectory() === true) return;
-  if (found !== undefined) throw new Error('it is not a directory');
-  const parent = dirname(path);
-  if (parent !== path) make(parent, mode);
-  try {
-    mkdirSync(path, { mode });
-  } catch (error) {
-    // Somebody else may have made it meanwhile.
-    if (codeOf(error) !== 'EEXIST') throw error;
   }
 }
 

@@ -1,11 +1,12 @@
 import { mkdtempSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { makeDirectories } from '@muster/base';
 import type { Job } from '../../api.js';
 import { MusterError } from '../../errors.js';
 import { printable } from '../../printable.js';
 import type { Call } from '../../shell.js';
-import { makeDirectory, NotWritten, systemReason, writing } from '../../writing.js';
+import { NotWritten, systemReason, writing } from '../../writing.js';
 import { storedOutput } from './output-stream.js';
 
 type Fetching = Call<{ readonly to?: string }>;
@@ -17,7 +18,7 @@ type Fetching = Call<{ readonly to?: string }>;
 export function checkPlace(call: Fetching): void {
   const directory = placeOf(call, '');
   try {
-    makeDirectory(directory);
+    makeDirectories(directory);
     rmdirSync(mkdtempSync(join(directory, '.muster-')));
   } catch (error) {
     const reason = systemReason(error);
@@ -59,7 +60,7 @@ async function save(call: Call<object>, id: string, node: string, path: string):
 async function write(call: Call<object>, id: string, node: string, path: string): Promise<boolean> {
   const part = join(dirname(path), `.${basename(path)}.part`);
   const handle = await writing(() => {
-    makeDirectory(dirname(path));
+    makeDirectories(dirname(path));
     return open(part, 'w', 0o600);
   });
   try {

@@ -1,15 +1,14 @@
 import {
   type Circumstances,
   type DeclaredRights,
-  holdsRole,
   type Identity,
   includes,
   mayRead,
   READERS_HOLD,
 } from '@muster/platform/auth';
-import { WRITERS } from './approvals/needs.js';
 import { starterOf } from './repository/reads.js';
 import { runnersOfJob } from './runbooks/access.js';
+import { mayWrite, WRITERS } from './writers.js';
 
 declare module '@muster/platform/auth' {
   interface PermissionTable {
@@ -20,8 +19,6 @@ declare module '@muster/platform/auth' {
     'push:file': true;
   }
 }
-
-const mayWrite = (identity: Identity, { groups }: Circumstances) => holdsRole(WRITERS, identity, groups, false);
 
 const mayExecute = (identity: Identity, about: Circumstances) =>
   mayWrite(identity, about) || about.nodeGroups.some(({ execute }) => includes(execute, identity, about.groups));

@@ -76,7 +76,7 @@ describe('what nodes tell of what they allow', () => {
 describe('whether a node would take a command', () => {
   const UPGRADE = { command: 'muster-agent-upgrade 1.2.3', uploads: true };
   const asks = (wish: Partial<Wish>): Wish => ({
-    ...{ command: null, script: false, uploads: false, fetch: false, variables: false },
+    ...{ command: null, script: false, uploads: false, fetch: false, variables: false, user: false, dir: false },
     ...wish,
   });
   const foreseen = (commands: NodeCommands | null, wish: Partial<Wish>, via: 'agent' | 'ssh' = 'agent') =>

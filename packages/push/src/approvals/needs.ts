@@ -1,8 +1,5 @@
 import { type Groups, type Identity, includes, membersWritten } from '@muster/platform/auth';
 
-/** The group whose members may start any push job. */
-export const WRITERS = 'push_job_writers';
-
 /** So many others have to agree: of these alone, or where nobody is named of those who may start any push job. */
 export interface Need {
   readonly by: readonly string[];

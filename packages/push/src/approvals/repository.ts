@@ -1,9 +1,10 @@
 import { type Admitted, membersWritten } from '@muster/platform/auth';
 import { guard, insert, type Schema, update, type Write } from '@muster/store';
 import type { Kysely, Selectable, Transaction } from 'kysely';
+import { WRITERS } from '../writers.js';
 import { APPROVAL_LIMITS } from './limits.js';
 import type { ApprovalStatus } from './machine.js';
-import { type Need, WRITERS } from './needs.js';
+import type { Need } from './needs.js';
 import './tables.js';
 
 type Read = Kysely<Schema>;

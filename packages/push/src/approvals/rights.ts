@@ -7,7 +7,7 @@ import {
   mayRead,
   READERS_HOLD,
 } from '@muster/platform/auth';
-import { WRITERS } from './needs.js';
+import { mayWrite } from '../writers.js';
 import { approversOf, askerOf } from './repository.js';
 
 declare module '@muster/platform/auth' {
@@ -16,9 +16,6 @@ declare module '@muster/platform/auth' {
     'approval:decide': true;
   }
 }
-
-const mayWrite = (identity: Identity, { groups }: Circumstances): boolean =>
-  holdsRole(WRITERS, identity, groups, false);
 
 /** Where some are named, nobody else: who may start any push job cannot go past them. */
 const mayDecide = (identity: Identity, { admitted, groups }: Circumstances): boolean =>

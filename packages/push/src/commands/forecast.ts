@@ -13,9 +13,9 @@ export interface Wish {
   /** Variables for the command. */
   readonly variables: boolean;
   /** It runs as a user that is named. */
-  readonly user?: boolean;
+  readonly user: boolean;
   /** It runs in a directory that is named. */
-  readonly dir?: boolean;
+  readonly dir: boolean;
 }
 
 type Via = NodeView['via'];

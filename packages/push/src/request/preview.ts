@@ -38,14 +38,17 @@ export function readPreviewRequest(body: unknown, text: string, maxNodes: number
     script: script === true,
     uploads: uploads === true,
     fetch: fetch === true,
-    variables: hasVariables(options),
-    user: options.user !== undefined,
-    dir: options.dir !== undefined,
+    ...surroundings(options),
   };
 }
 
-export function hasVariables({ env }: Pick<JobRequest['options'], 'env'>): boolean {
-  return Object.keys(env ?? {}).length > 0;
+/** As what, and with what around it, a command is to run: each node decides about that. */
+export function surroundings({
+  env,
+  user,
+  dir,
+}: Pick<JobRequest['options'], 'env' | 'user' | 'dir'>): Pick<Wish, 'variables' | 'user' | 'dir'> {
+  return { variables: Object.keys(env ?? {}).length > 0, user: user !== undefined, dir: dir !== undefined };
 }
 
 export const REFUSALS = ['no_right', 'unknown', 'down', 'rehab', 'busy', 'not_allowed'] as const;

@@ -18,17 +18,16 @@ import { type Needs, together } from '../approvals/needs.js';
 import type { RunbookOrder } from '../approvals/order.js';
 import { policyNeeds } from '../approvals/policies.js';
 import { MusterError } from '../errors.js';
-
 import type { PushFiles } from '../files/push-files.js';
 import { pushSettings } from '../repository/settings.js';
 import { invalid } from '../request/fields.js';
 import {
   forecast,
-  hasVariables,
   judgeQuorum,
   type Preview,
   type PreviewDeps,
   type QuorumVerdict,
+  surroundings,
   tallied,
 } from '../request/preview.js';
 import {
@@ -268,9 +267,7 @@ export class Runbooks {
     const { command, options, target } = request;
     const script = options.script !== undefined;
     const chosen = await chooseNodes(submission, author, org, target);
-    const variables = hasVariables(options);
-    const own = { user: options.user !== undefined, dir: options.dir !== undefined, variables };
-    const wish = { command: script ? null : command, script, uploads: false, fetch: false, ...own };
+    const wish = { command: script ? null : command, script, uploads: false, fetch: false, ...surroundings(options) };
     const nodes = [...chosen.allowed, ...chosen.denied];
     const { needs } = await policyNeeds(submission, org, nodes);
     const approval = asked !== null || needs.length > 0;

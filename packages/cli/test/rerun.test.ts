@@ -156,6 +156,7 @@ describe('as whom, where and with what the earlier job ran', () => {
       env: { COLOR: 'red', SIZE: '1' },
       secrets: { db: 'PASSWORD', key: '' },
     });
+    expect(told).toBe(`As job ${EARLIER}: --dir /srv --env SIZE its --file\n`);
   });
 
   test('is refused where it holds a secret of a runbook, unless the command is another', async () => {

@@ -50,15 +50,20 @@ export function keptUnless(kept: Kept, given: Kept): Kept {
   if ('batch_pause' in given) replaced.add('batch_confirm');
   if ('batch_confirm' in given) replaced.add('batch_pause');
   if (given.when_busy === 'skip') replaced.add('wait_timeout');
-  for (const key of EACH) replaced.delete(key);
-  return Object.fromEntries(Object.entries(kept).filter(([key]) => !replaced.has(key)));
+  const left = Object.fromEntries(Object.entries(kept).filter(([key]) => !replaced.has(key)));
+  for (const key of EACH) {
+    const others = Object.entries(kept[key] ?? {}).filter(([name]) => !(name in ((given[key] as object) ?? {})));
+    if (others.length > 0) left[key] = Object.fromEntries(others);
+  }
+  return left;
 }
 
 /** What flags say, and what they leave as it was. */
 export function withKept(kept: Kept, given: Kept): Kept {
-  const body: Record<string, unknown> = { ...keptUnless(kept, given), ...given };
+  const left = keptUnless(kept, given);
+  const body: Record<string, unknown> = { ...left, ...given };
   for (const key of EACH) {
-    if (key in kept && key in given) body[key] = { ...(kept[key] as object), ...(given[key] as object) };
+    if (key in body) body[key] = { ...(left[key] as object), ...(given[key] as object) };
   }
   return body;
 }

@@ -30,6 +30,8 @@ export const NODE_LIMITS = {
   subscriptionBytes: 256,
   /** What one connection may send of commands: pings and subscriptions. */
   commands: { perSecond: 10, burst: 100 },
+  /** Bytes that wait to be read as messages before sockets are left unread: some thousand messages of a job. */
+  intakeBytes: 1_000_000,
   /** TCP keepalive: a peer that has vanished is noticed some ten seconds after this time. */
   keepAliveMs: 60_000,
   /** Nodes that a server that was restarted takes back in a second: about half of what it can do. */

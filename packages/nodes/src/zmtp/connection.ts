@@ -72,11 +72,12 @@ export class Connection {
     socket.setNoDelay(true);
     // TCP keepalive rather than ZMTP's ping: deployed agents on libzmq 4.0 would receive a ping as a message.
     socket.setKeepAlive(true, NODE_LIMITS.keepAliveMs);
-    socket.on('data', (chunk: Buffer) => ports.intake.take(socket, () => this.#read(chunk)));
+    socket.on('data', (chunk: Buffer) => ports.intake.take(socket, chunk.length, () => this.#read(chunk)));
     socket.on('error', (error) => {
       this.#why ??= error.message;
     });
-    socket.on('close', () => this.#ended());
+    // Not before what it brought was taken.
+    socket.on('close', () => ports.intake.take(socket, 0, () => this.#ended()));
     socket.write(serverGreeting(ports.security));
   }
 

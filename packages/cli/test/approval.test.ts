@@ -25,7 +25,7 @@ afterEach(() => server?.close());
 async function muster(...args: string[]) {
   server = await apiServer({
     [`GET ${APPROVALS}`]: json([APPROVAL]),
-    [`GET ${APPROVALS}/a1`]: json({ ...APPROVAL, order: ORDER }),
+    [`GET ${APPROVALS}/a1`]: json({ ...APPROVAL, order: ORDER, may_grant: true, may_deny: true }),
     [`POST ${APPROVALS}/a1/grant`]: (request, response) => {
       const { hash } = JSON.parse(request.body) as { readonly hash: string };
       json({ job: hash === 'f00d' ? 'j1' : null, missing: hash === 'f00d' ? 0 : 1 })(request, response);

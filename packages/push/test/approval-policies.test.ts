@@ -169,6 +169,11 @@ describe('a policy of approval', () => {
     await auth.groups.put(org, 'push_job_writers', { users: ['grantee'], clients: [], groups: [] }, ME);
     await policy('named', { by: ['group:leads'] });
     const named = await ask({ nodes: ['web1'] });
+    // Whoever looks at it is told what of it they may do.
+    const path = `approvals/${named.approval}`;
+    expect(await json({ path, ...LEAD })).toMatchObject({ may_grant: true, may_deny: true });
+    expect(await json({ path, ...OTHER })).toMatchObject({ may_grant: false, may_deny: false });
+    expect(await json({ path })).toMatchObject({ may_grant: false, may_deny: true });
     expect(await outcome(await grant(named, OTHER))).toBe('403 forbidden');
     const deny = { method: 'POST', path: `approvals/${named.approval}/deny`, body: {}, ...OTHER } as const;
     expect(await outcome(await send(deny))).toBe('403 forbidden');
@@ -178,6 +183,7 @@ describe('a policy of approval', () => {
     expect(await (await grant(both)).json()).toMatchObject({ missing: 0 });
     await json({ method: 'DELETE', path: 'approval-policies/open' });
     expect(await (await grant(named)).json()).toMatchObject({ missing: 0 });
+    expect(await json({ path, ...LEAD })).toMatchObject({ may_grant: false, may_deny: false });
     await auth.groups.put(org, 'push_job_writers', { users: [], clients: [], groups: [] }, ME);
   });
 

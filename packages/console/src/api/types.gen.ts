@@ -1364,6 +1364,10 @@ export type Approval = {
   readonly job: string | null;
   /** Everything that decides what would be started, but for secrets; null once it is decided */
   readonly order: Readonly<Record<string, unknown>> | null;
+  /** Whether the caller may agree to it, as long as it waits */
+  readonly may_grant: boolean;
+  /** Whether the caller may refuse it, or take it back, as long as it waits */
+  readonly may_deny: boolean;
 };
 
 /** GET /organizations/{org}/job-messages/{id} */

@@ -18,7 +18,7 @@ import { hrefOf } from '../route.js';
 import { signedIn } from '../session/session.js';
 import type { Look } from '../statuses/look.js';
 import type { Column } from '../table/table.jsx';
-import { subjectOf } from './subject.js';
+import { decidersOf, subjectOf } from './subject.js';
 
 const STATUSES = ['pending', 'started', 'denied', 'expired'] as const;
 type ApprovalStatus = Approvals[number]['status'];
@@ -162,13 +162,16 @@ function Detail({ id, again }: { readonly id: string; readonly again: () => void
                   <pre>{safeText(JSON.stringify(approval.order, null, 2))}</pre>
                 </section>
               )}
+              {approval.status === 'pending' && !approval.may_deny && (
+                <Note>It is not yours to decide. Who may: {safeText(decidersOf(approval))}.</Note>
+              )}
               <div class="actions">
-                {approval.status === 'pending' && (
+                {approval.may_deny && (
                   <>
                     <Action
                       label="Approve …"
                       tone="main-action"
-                      may={own ? { may: false, why: 'you have asked for it yourself' } : { may: true }}
+                      may={approval.may_grant ? { may: true } : { may: false, why: 'you have asked for it yourself' }}
                       onClick={() => (asking.value = 'grant')}
                     />
                     <Action

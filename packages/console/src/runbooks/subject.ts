@@ -13,3 +13,9 @@ export function subjectOf({ kind, runbook, schedule, rule }: Approvals[number]):
       return `rule ${rule ?? ''}`;
   }
 }
+
+/** Who may agree to it or refuse it: whom a runbook or policy names, and where one names nobody, who may start any push job. */
+export function decidersOf({ needs }: Pick<Approvals[number], 'needs'>): string {
+  const named = needs.flatMap(({ by }) => (by.length === 0 ? ['who has push:write'] : by));
+  return [...new Set(named)].join(', ');
+}

@@ -1,8 +1,9 @@
-import type { Auth } from '@muster/platform/auth';
+import type { Auth, Identity, Organization } from '@muster/platform/auth';
 import type { App } from '@muster/platform/http';
 import type { Approvals } from './approvals.js';
+import type { ApprovalRow } from './repository.js';
 import * as schemas from './schemas.js';
-import { approvalDetail, approvalView } from './view.js';
+import { approvalDetail, approvalView, type Choices } from './view.js';
 
 export interface ApprovalRouteDeps {
   readonly approvals: Approvals;
@@ -14,6 +15,13 @@ const tags = ['approvals'];
 
 /** Requests for a second person: list, look at, grant, deny. */
 export function approvalRoutes(app: App, { approvals, auth }: ApprovalRouteDeps): void {
+  /** Who asked may take it back, and not agree to it. */
+  async function choices(caller: Identity, organization: Organization, row: ApprovalRow): Promise<Choices> {
+    const own = row.asker_id === caller.principalId;
+    const decides = await auth.authorize(caller, organization, 'approval:decide', row.id);
+    return { grant: decides && !own, deny: decides || own };
+  }
+
   app.route({
     method: 'GET',
     url: APPROVALS,
@@ -49,9 +57,10 @@ export function approvalRoutes(app: App, { approvals, auth }: ApprovalRouteDeps)
       params: schemas.ApprovalParams,
       response: { 200: schemas.ApprovalDetailAnswer },
     },
-    handler: async ({ organization, params }) => {
+    handler: async ({ caller, organization, params }) => {
       const row = await approvals.existing(organization, params.id);
-      return approvalDetail(row, approvals.now(), await approvals.script(organization, row));
+      const script = await approvals.script(organization, row);
+      return approvalDetail(row, approvals.now(), script, await choices(caller, organization, row));
     },
   });
 
@@ -91,8 +100,7 @@ export function approvalRoutes(app: App, { approvals, auth }: ApprovalRouteDeps)
     },
     handler: async ({ caller, organization, params, body }) => {
       const row = await approvals.existing(organization, params.id);
-      const own = row.asker_id === caller.principalId;
-      if (!own && !(await auth.authorize(caller, organization, 'approval:decide', params.id))) {
+      if (!(await choices(caller, organization, row)).deny) {
         throw auth.rights.forbidden(caller.name, 'approval:decide');
       }
       const denied = await approvals.deny(organization, params.id, body.reason ?? null, caller);

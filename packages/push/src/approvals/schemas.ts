@@ -70,6 +70,8 @@ export const ApprovalDetailAnswer = Type.Object({
   order: Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()], {
     description: 'Everything that decides what would be started, but for secrets; null once it is decided',
   }),
+  may_grant: Type.Boolean({ description: 'Whether the caller may agree to it, as long as it waits' }),
+  may_deny: Type.Boolean({ description: 'Whether the caller may refuse it, or take it back, as long as it waits' }),
 });
 export const GrantedAnswer = Type.Object({
   id: Type.String(),

@@ -35,10 +35,23 @@ export function approvalView(row: ApprovalRow, now: number) {
   } as const;
 }
 
+/** What of it the one who looks at it may do. */
+export interface Choices {
+  readonly grant: boolean;
+  readonly deny: boolean;
+}
+
 /** @param script What is in the script that it names. */
-export function approvalDetail(row: ApprovalRow, now: number, script: string | null) {
+export function approvalDetail(row: ApprovalRow, now: number, script: string | null, { grant, deny }: Choices) {
+  const view = approvalView(row, now);
   const order = row.order_text === '' ? null : orderView(row.order_text);
-  return { ...approvalView(row, now), order: order && { ...order, ...(script !== null && { script_text: script }) } };
+  const waits = view.status === 'pending';
+  return {
+    ...view,
+    order: order && { ...order, ...(script !== null && { script_text: script }) },
+    may_grant: waits && grant,
+    may_deny: waits && deny,
+  };
 }
 
 /** What the command finds in its file is shown when no secret is in it. */

@@ -33,6 +33,8 @@ interface Approval {
 /** A single approval. */
 interface ApprovalDetail extends Approval {
   readonly order: Readonly<Record<string, unknown>> | null;
+  readonly may_grant: boolean;
+  readonly may_deny: boolean;
 }
 
 export function addApproval(program: Command, shell: Shell): void {

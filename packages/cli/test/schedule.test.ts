@@ -54,13 +54,13 @@ describe('muster schedule create', () => {
     });
   });
 
-  it('says of one whose calendars never open that it never runs', async () => {
+  it('says of one whose calendars never open that no run is due, and why', async () => {
     const { out: closed } = await muster('calendar create always --weekly mon-sun');
     expect(closed).toContain('nothing starts, and no end is in sight (mon-sun)');
-    const never = 'never, as far as can be seen: none of its times is outside of always';
+    const why = 'as far as can be seen, each of its times falls into calendar always';
     const { out } = await muster('schedule create stuck --cron @daily --queue resize --not-during always');
-    expect(out).toBe(`created schedule stuck: it runs ${never}\n`);
-    expect((await muster('schedule show stuck')).out).toMatch(new RegExp(`^Next +${never}$`, 'm'));
+    expect(out).toBe(`created schedule stuck: no run is due: ${why}\n`);
+    expect((await muster('schedule show stuck')).out).toMatch(new RegExp(`^Next +none: ${why}$`, 'm'));
     expect((await muster('calendar list')).out).toMatch(/always +nothing, without end/);
     expect((await muster('schedule rm stuck --yes')).exit).toBe(0);
   });

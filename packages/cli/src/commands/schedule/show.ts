@@ -71,26 +71,23 @@ export function tell({ out }: Call<object>, schedule: ScheduleDetail): void {
       index === 0 ? 'Next' : '',
       zonedTimeText(at, schedule.timezone),
     ]),
-    ...given('Next', neverOpen(schedule)),
+    ...given('Next', neverOpen(schedule, 'none')),
   ]);
 }
 
-/** Why one that is active does not run; null: it does, or is not. */
-function neverOpen({
-  next_run,
-  state,
-  not_during,
-}: Pick<Schedule, 'next_run' | 'not_during' | 'state'>): string | null {
-  if (next_run !== null || state !== 'active' || not_during.length === 0) return null;
-  return `never, as far as can be seen: none of its times is outside of ${not_during.join(', ')}`;
+type Coming = Pick<Schedule, 'next_run' | 'not_during' | 'state'>;
+
+/** Of one that is active and does not run: that nothing comes, and why; null: something does, or it is not active. */
+function neverOpen({ next_run, state, not_during: names }: Coming, nothing: string): string | null {
+  if (next_run !== null || state !== 'active' || names.length === 0) return null;
+  const calendars = `${names.length === 1 ? 'calendar' : 'calendars'} ${names.join(', ')}`;
+  return `${nothing}: as far as can be seen, each of its times falls into ${calendars}`;
 }
 
 /** Null: not at all. */
-export function runsNext(schedule: Pick<Schedule, 'next_run' | 'not_during' | 'state' | 'timezone'>): string | null {
+export function runsNext(schedule: Coming & Pick<Schedule, 'timezone'>): string | null {
   const { next_run: next, timezone } = schedule;
-  const never = neverOpen(schedule);
-  if (never !== null) return `it runs ${never}`;
-  return next === null ? null : `it runs next at ${zonedTimeText(next, timezone)}`;
+  return next === null ? neverOpen(schedule, 'no run is due') : `it runs next at ${zonedTimeText(next, timezone)}`;
 }
 
 function waiting({ waiting_since: since, waiting_for: blackout }: Schedule): string | null {

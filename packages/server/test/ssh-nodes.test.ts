@@ -263,6 +263,10 @@ describe('a node without an agent', () => {
     expect(await reached('wrong')).toBe('unreachable');
     const explained = (await call('GET', '/nodes/wrong/why')).body.explanation;
     expect(explained).toContain('refused the login');
+    // Whatever tells of nodes tells the same cause as what tells of their hosts.
+    const told = (await call('GET', '/pushy/node_states/wrong')).body;
+    expect(told).toMatchObject({ status: 'down', reason: expect.stringContaining('refused the login') });
+    expect((await call('GET', '/nodes/wrong')).body.reason).toBe(told.reason);
     expect(await call('DELETE', '/nodes/wrong')).toMatchObject({ status: 204 });
     expect(await call('GET', '/ssh-nodes/wrong')).toMatchObject({ status: 404 });
   });

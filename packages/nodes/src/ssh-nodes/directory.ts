@@ -5,7 +5,7 @@ import type { KnownNode } from '../known-node.js';
 import { NODE_LIMITS } from '../limits.js';
 import type { NodeListener } from '../types.js';
 import { deleteSshNode, insertSshNode, loadSshNodes, updateSshNode } from './repository.js';
-import type { SshNode, SshNodeFields } from './types.js';
+import type { SshHosts, SshNode, SshNodeFields, SshStanding } from './types.js';
 
 export interface SshNodesDeps {
   readonly store: Pick<Store, 'read'>;
@@ -15,6 +15,7 @@ export interface SshNodesDeps {
     known(org: Organization, name: string): KnownNode;
     listen(listener: Partial<NodeListener>): void;
   };
+  readonly standing: SshHosts['standing'];
 }
 
 export interface SshNodeListener {
@@ -52,9 +53,12 @@ export class SshNodes {
   }
 
   /** Until its host is reached, its labels are known from here alone: selectors choose it, and it is told as down. */
-  #stand({ org, name, policy }: SshNode): void {
-    const known = this.#deps.registry.known(org, name);
+  #stand(node: SshNode): void {
+    const { org, name, policy } = node;
+    const { registry, standing } = this.#deps;
+    const known = registry.known(org, name);
     known.via = 'ssh';
+    known.whyUnreached = () => whyDown(standing(node));
     if (Object.keys(known.facts).length === 0) known.labels = policy.labels ?? {};
   }
 
@@ -142,6 +146,12 @@ export class SshNodes {
     this.#listener?.set(node, before);
     return node;
   }
+}
+
+/** In half a sentence. */
+function whyDown({ state, trouble }: SshStanding): string {
+  if (state === 'reached') return 'its host is reached; it is up after its first heartbeats';
+  return trouble?.replace(/\.$/, '') ?? 'its host was not asked yet';
 }
 
 export function whereOf({ user, host, port }: Pick<SshNode, 'user' | 'host' | 'port'>): string {

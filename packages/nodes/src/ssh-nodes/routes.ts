@@ -201,7 +201,7 @@ export function sshNodeRoutes(app: App, { sshNodes, hosts, inventory, secrets, a
       ...{
         node_name: node.name,
         status: known?.status ?? ('down' as const),
-        reason: known?.reason ?? 'never seen',
+        reason: known?.reason ?? 'its host was not asked yet',
         via: 'ssh' as const,
       },
       updated_at: formatIso(known?.statusAt ?? node.createdAt),

@@ -40,8 +40,10 @@ export interface SshNodeHosts extends Required<Pick<Layer, 'load' | 'start' | 's
 export function createSshNodes(base: Base, { nodes, auth, secrets, peers, commands }: SshNodeHostsDeps): SshNodeHosts {
   const { store, clock, logger, config } = base;
   const { connections: most, interval } = config.ssh_nodes;
-  const sshNodes = new SshNodes({ store, auth, registry: nodes.registry });
   const hosted = new Map<string, HostedNode>();
+  const standing: SshHosts['standing'] = (node) =>
+    hosted.get(node.id)?.standing() ?? { state: 'unknown', since: node.createdAt, trouble: null, connected: false };
+  const sshNodes = new SshNodes({ store, auth, registry: nodes.registry, standing });
   /** Of one node, one thing after the other. */
   const turns = new Map<string, Promise<void>>();
   let running = false;
@@ -117,8 +119,7 @@ export function createSshNodes(base: Base, { nodes, auth, secrets, peers, comman
   });
 
   const hosts: SshHosts = {
-    standing: (node) =>
-      hosted.get(node.id)?.standing() ?? { state: 'unknown', since: node.createdAt, trouble: null, connected: false },
+    standing,
     test: async (node) => (await hosted.get(node.id)?.test()) ?? [],
     check: checkPolicy,
   };

@@ -59,6 +59,19 @@ test('an organization narrows what the server allows, also the nodes of a job; w
   expect([(await set({ max_nodes: 0 })).status, (await set({ max_nodes: 'all' })).status]).toEqual([400, 400]);
 });
 
+test('an organization cannot widen what the server allows, and hears of the limit that holds', async () => {
+  await withNodes({ push: { max_nodes: 50, max_running: 5 } });
+  for (const [field, limit] of [['max_nodes', 50] as const, ['max_running', 5] as const]) {
+    const refused = await set({ [field]: limit + 1, max_starts: 7 });
+    expect([refused.status, refused.headers.get('x-muster-error')]).toEqual([400, 'invalid_field']);
+    expect(await refused.text()).toMatch(new RegExp(`${field}.* the ${limit} that .*push\\.${field}`));
+    // What stands beside it is not set either.
+    expect(await (await set({ [field]: limit })).json()).toMatchObject({ [field]: limit, max_starts: null });
+  }
+  // Of starts the server allows any number.
+  expect((await set({ max_starts: 1_000_000 })).status).toBe(200);
+});
+
 test('the audit says which settings were set, and all as they are from then on, also those that are as the server has them', async () => {
   await withNodes();
   await set({ max_nodes: 50, max_starts: 3 });

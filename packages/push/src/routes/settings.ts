@@ -1,7 +1,8 @@
 import { actorOf, whilePresent } from '@muster/platform/auth';
+import type { ServerConfig } from '@muster/platform/config';
 import type { App } from '@muster/platform/http';
 import type { Store } from '@muster/store';
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { START_LIMITS } from '../limits.js';
 import { type Approval, type PushSettings, pushSettings, savePushSettings } from '../repository/settings.js';
 import { invalid } from '../request/fields.js';
@@ -39,7 +40,7 @@ const tags = ['push jobs'];
 
 /** What an organization sets for its push jobs. */
 export function settingsRoutes(app: App, deps: JobRouteDeps & { readonly store: Pick<Store, 'persist'> }): void {
-  const { read, store, audit, access } = deps;
+  const { read, store, audit, access, config } = deps;
   app.route({
     method: 'GET',
     url: URL,
@@ -64,12 +65,13 @@ export function settingsRoutes(app: App, deps: JobRouteDeps & { readonly store: 
       operationId: 'setPushSettings',
       summary: 'Set it',
       description:
-        'Jobs that name a quorum, or none, are not concerned by that: only those with the quorum `"default"`. Limits hold for everybody, and narrow those of the server.',
+        'Jobs that name a quorum, or none, are not concerned by that: only those with the quorum `"default"`. Limits hold for everybody, and narrow those of the server: a greater one is refused.',
       params: schemas.OrgParams,
       body: Changes,
       response: { 200: Settings },
     },
     handler: async ({ organization, caller, body }) => {
+      checkNarrower(body, config);
       const before = await pushSettings(read, organization.id);
       const settings: PushSettings = {
         quorum: body.quorum === undefined ? before.quorum : body.quorum,
@@ -96,6 +98,17 @@ export function settingsRoutes(app: App, deps: JobRouteDeps & { readonly store: 
       return view(settings);
     },
   });
+}
+
+/** What is above the server's limit would never hold. @throws MusterError `invalid_field` */
+function checkNarrower(given: Static<typeof Changes>, { push }: Pick<ServerConfig, 'push'>): void {
+  for (const field of ['max_nodes', 'max_running', 'max_starts'] as const) {
+    const [limit, allowed] = [given[field] ?? 0, push[field]];
+    if (allowed === 0 || limit <= allowed) continue;
+    const flag = `--${field.replace('_', '-')}`;
+    const ways = `null (muster org set ORG ${flag} all) is as many as the server allows; whoever runs the server can raise push.${field}`;
+    throw invalid(field, `must not be more than the ${allowed} that the server allows; ${ways}`);
+  }
 }
 
 /** All as it is from now on, and what of it somebody has set: `all` is a choice, too. */

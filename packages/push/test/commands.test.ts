@@ -77,6 +77,7 @@ describe('whether a node would take a command', () => {
   const UPGRADE = { command: 'muster-agent-upgrade 1.2.3', uploads: true };
   const asks = (wish: Partial<Wish>): Wish => ({
     ...{ command: null, script: false, uploads: false, fetch: false, variables: false, user: false, dir: false },
+    ...{ file: false, secrets: [] },
     ...wish,
   });
   const foreseen = (commands: NodeCommands | null, wish: Partial<Wish>, via: 'agent' | 'ssh' = 'agent') =>
@@ -122,6 +123,16 @@ describe('whether a node would take a command', () => {
       why: 'only agents run commands as another user, and there is none',
     });
     expect(said({ dir: true }).says).toBe('perhaps');
+  });
+
+  test.each<[string, Partial<Wish>]>([
+    ['a file', { file: true }],
+    ['secrets', { secrets: ['db'] }],
+  ])('%s for the command need an agent, also where nothing is told', (what, wish) => {
+    const asked = { command: 'a', ...wish };
+    const refusal = { says: 'no', why: `only agents hand ${what} to a command, and there is none` };
+    expect([foreseen(allowing('a'), asked, 'ssh'), foreseen(null, asked, 'ssh')]).toEqual([refusal, refusal]);
+    expect(foreseen(allowing('a'), asked)).toEqual({ says: 'yes' });
   });
 
   test.each<[string, NodeCommands | null, Partial<Wish>, string]>([

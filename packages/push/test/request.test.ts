@@ -291,12 +291,14 @@ describe('our own keys', () => {
       variables: false,
       user: false,
       dir: false,
+      file: false,
       secrets: [],
     });
     expect(preview({ search: 'a', command: 'x', uploads: true })).toMatchObject({ command: 'x', uploads: true });
     expect(preview({ search: 'a', command: 'x', env: { COLOR: '1' } })).toMatchObject({ variables: true });
     expect(preview({ search: 'a', command: 'x', user: 'u' })).toMatchObject({ user: true, dir: false });
     expect(preview({ search: 'a', command: 'x', dir: '/srv' })).toMatchObject({ user: false, dir: true });
+    expect(preview({ search: 'a', command: 'x', file: 'raw:x' })).toMatchObject({ file: true });
     expect(preview({ search: 'a', quorum: '80%', when_busy: 'wait' })).toMatchObject({
       quorum: { percent: 80 },
       whenBusy: 'wait',

@@ -16,6 +16,10 @@ export interface Wish {
   readonly user: boolean;
   /** It runs in a directory that is named. */
   readonly dir: boolean;
+  /** A file comes with the command. */
+  readonly file: boolean;
+  /** Names of those that it needs. */
+  readonly secrets: readonly string[];
 }
 
 type Via = NodeView['via'];
@@ -28,19 +32,30 @@ const perhaps = (why: string): Forecast => ({ says: 'perhaps', why });
 const no = (why: string): Forecast => ({ says: 'no', why });
 const SILENT = perhaps('what is allowed there is not told');
 
+/** What no policy of a node without an agent could allow; null: nothing of that is asked. */
+function withoutAgent({ user, file, secrets }: Wish): Forecast | null {
+  if (user) return no('only agents run commands as another user, and there is none');
+  if (file) return no('only agents hand a file to a command, and there is none');
+  if (secrets.length > 0) return no('only agents hand secrets to a command, and there is none');
+  return null;
+}
+
 /** Whether nodes would take what is asked of them, by what they told; nodes with the same list are looked at once. */
 export class Forecasts {
   readonly #wish: Wish;
+  readonly #withoutAgent: Forecast | null;
   readonly #made: Readonly<Record<Via, Map<NodeCommands, Forecast>>> = { agent: new Map(), ssh: new Map() };
   /** Patterns come from nodes, and must not hold the server up. */
   #work = COMMANDS.work;
 
   constructor(wish: Wish) {
     this.#wish = wish;
+    this.#withoutAgent = withoutAgent(wish);
   }
 
   /** @param commands Null: it does not tell. @param via Only agents have commands built in. */
   of(commands: NodeCommands | null, via: Via): Forecast {
+    if (via === 'ssh' && this.#withoutAgent !== null) return this.#withoutAgent;
     if (commands === null) return SILENT;
     let made = this.#made[via].get(commands);
     if (made === undefined) {
@@ -52,7 +67,6 @@ export class Forecasts {
 
   #forecast(commands: NodeCommands, via: Via): Forecast {
     const { command, script, uploads, fetch, variables, user, dir } = this.#wish;
-    if (user && via === 'ssh') return no('only agents run commands as another user, and there is none');
     if (script && commands.scripts === 'none') return no('no scripts are allowed there (allow_scripts)');
     // The files of an upgrade have a place of their own.
     const upgrade = command !== null && versionAskedFor(command) !== null;

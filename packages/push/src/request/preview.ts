@@ -19,8 +19,6 @@ export interface PreviewRequest extends Wish {
   readonly target: Target;
   readonly quorum: JobRequest['quorum'];
   readonly whenBusy: JobRequest['whenBusy'];
-  /** Names of those that it needs. */
-  readonly secrets: readonly string[];
 }
 
 /** Only what `readJobRequest` allows; but files are not brought yet, so it says only whether there are any, and needs no command. */
@@ -34,7 +32,6 @@ export function readPreviewRequest(body: unknown, text: string, maxNodes: number
   return {
     ...{ target, quorum, whenBusy },
     command: has(body, 'command') ? command : null,
-    secrets: Object.keys(options.secrets ?? {}),
     script: script === true,
     uploads: uploads === true,
     fetch: fetch === true,
@@ -47,8 +44,17 @@ export function surroundings({
   env,
   user,
   dir,
-}: Pick<JobRequest['options'], 'env' | 'user' | 'dir'>): Pick<Wish, 'variables' | 'user' | 'dir'> {
-  return { variables: Object.keys(env ?? {}).length > 0, user: user !== undefined, dir: dir !== undefined };
+  file,
+  secretFile,
+  secrets,
+}: JobRequest['options']): Pick<Wish, 'variables' | 'user' | 'dir' | 'file' | 'secrets'> {
+  return {
+    variables: Object.keys(env ?? {}).length > 0,
+    user: user !== undefined,
+    dir: dir !== undefined,
+    file: file !== undefined || secretFile !== undefined,
+    secrets: Object.keys(secrets ?? {}),
+  };
 }
 
 export const REFUSALS = ['no_right', 'unknown', 'down', 'rehab', 'busy', 'not_allowed'] as const;

@@ -1,3 +1,8 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { run } from '../src/run.js';
 import { type ApiServer, apiServer, json } from './support/api-server.js';
@@ -157,6 +162,15 @@ describe('as whom, where and with what the earlier job ran', () => {
       secrets: { db: 'PASSWORD', key: '' },
     });
     expect(told).toBe(`As job ${EARLIER}: --dir /srv --env SIZE its --file\n`);
+  });
+
+  test('gives way to another file, which is read once, as what a pipe brings', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'muster-rerun-'));
+    const file = join(directory, 'file');
+    const writer = spawn('sh', ['-c', 'mkfifo "$0"; echo made; exec >"$0"; rm "$0"; echo once', file]);
+    await once(writer.stdout, 'data');
+    const body = await posted([...argv, '--file', file], ways).finally(() => rmSync(directory, { recursive: true }));
+    expect(body).toMatchObject({ file: `base64:${Buffer.from('once\n').toString('base64')}` });
   });
 
   test('is refused where it holds a secret of a runbook, unless the command is another', async () => {

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { isRunnable } from '@muster/base';
 import { signScript } from '@muster/signing';
@@ -94,10 +94,21 @@ function checkScript(script: string, path: string): void {
       reason: `${script} has ${stats.size} bytes; a script has at most ${MAX_SCRIPT_BYTES}`,
     });
   }
-  if (!isRunnable(readingOf(path, () => readFileSync(path)))) {
+  if (!isRunnable(readingOf(path, () => headOf(path)))) {
     throw new MusterError('usage', {
       reason: `--script ${script} does not begin with a line that names its interpreter: add one as its first, such as #!/bin/sh`,
     });
+  }
+}
+
+/** Enough of a script to know what runs it. */
+function headOf(path: string): Uint8Array {
+  const head = Buffer.alloc(4);
+  const file = openSync(path, 'r');
+  try {
+    return head.subarray(0, readSync(file, head, 0, head.length, 0));
+  } finally {
+    closeSync(file);
   }
 }
 

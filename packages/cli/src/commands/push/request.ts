@@ -6,7 +6,7 @@ import { MAX_JOB_FILE_BYTES } from '../../limits.js';
 import type { ShareText } from '../../share.js';
 import { joinWords } from '../../words.js';
 import { type BatchOptions, batchSizes } from './batches.js';
-import { type Kept, withKept } from './kept.js';
+import type { Kept } from './kept.js';
 import type { Chosen, Target } from './target.js';
 
 /** Flags of `push start` and `push rerun` that travel to the server. */
@@ -35,23 +35,21 @@ export interface JobOptions extends BatchOptions {
 /** The body of POST jobs. Keys that were not given are absent. */
 export type JobRequest = { readonly command?: string } & Readonly<Record<string, unknown>>;
 
-export function jobRequest(chosen: Chosen, options: JobOptions, cwd: string, earlier: Kept = {}): JobRequest {
+export function jobRequest(chosen: Chosen, options: JobOptions, cwd: string): JobRequest {
   if (chosen.words.length === 0) {
     throw new MusterError('usage', { reason: 'no command: write it after --, for example -- uname -a' });
   }
-  return { command: joinWords(chosen.words), ...requestWithoutCommand(chosen.target, options, cwd, earlier) };
+  return { command: joinWords(chosen.words), ...requestWithoutCommand(chosen.target, options, cwd) };
 }
 
-/** What a job does is said by what it brings. @param earlier What counts unless a flag says otherwise */
-export function requestWithoutCommand(
-  target: Target,
-  options: JobOptions,
-  cwd: string,
-  earlier: Kept = {},
-): JobRequest {
+/** What a job does is said by what it brings. */
+export function requestWithoutCommand(target: Target, options: JobOptions, cwd: string): JobRequest {
+  return requestOf(target, options, jobOptions(options, cwd));
+}
+
+/** @param body Of the job what its options say, with what is kept of an earlier one. */
+export function requestOf(target: Target, options: JobOptions, body: Kept): JobRequest {
   const kept = options.capture === false ? {} : { capture_output: true };
-  const given = jobOptions(options, cwd);
-  const body = withKept(earlier, given);
   if (options.onFailures !== undefined && !('max_failures' in body)) {
     throw new MusterError('usage', { reason: '--on-failures goes with --max-failures: say how many are too many' });
   }

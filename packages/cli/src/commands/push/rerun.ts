@@ -3,15 +3,16 @@ import type { Job } from '../../api.js';
 import { MusterError } from '../../errors.js';
 import { nodeStatusNamed } from '../../node-words.js';
 import { type Call, clientCommand, collect, does, type Shell } from '../../shell.js';
+import { joinWords } from '../../words.js';
 import { luggageOf } from './files.js';
 import { addJobFlags } from './job-flags.js';
 import { jobId, takesJob } from './job-id.js';
 import { hadNoTurn, jobNodes } from './job-nodes.js';
-import { type Kept, keptOf, keptText, keptUnless, refuseUnshown } from './kept.js';
+import { keptOf, keptText, keptUnless, refuseUnshown, withKept } from './kept.js';
 import { type LaunchOptions, launch } from './launch.js';
 import { FAILED, NOT_STARTED } from './outcome.js';
 import { readJob } from './read-job.js';
-import { type JobOptions, jobOptions, jobRequest, requestWithoutCommand } from './request.js';
+import { type JobOptions, jobOptions, requestOf } from './request.js';
 import { nodesOfGroup } from './results/index.js';
 import type { Target } from './target.js';
 import { commandAfterDashes } from './without-dashes.js';
@@ -83,15 +84,16 @@ export async function rerun(
       ? await nodesThatEnded(call, earlier, statuses)
       : { nodes: await nodesOfGroup(call, earlier.id, checkedGroup(call.options)) };
   const brought = luggageOf(call, earlier);
-  const { cwd } = call.world;
   const kept = keptOf(earlier);
-  const again = words.length > 0 ? null : brought;
-  const body =
-    again === null
-      ? jobRequest({ target, words: words.length > 0 ? words : [earlier.command] }, call.options, cwd, kept)
-      : requestWithoutCommand(target, call.options, cwd, kept);
-  tellKept(call, earlier, kept);
-  return launch(call, target, body, again ?? undefined);
+  const given = jobOptions(call.options, call.world.cwd);
+  const body = requestOf(target, call.options, withKept(kept, given));
+  const text = keptText(keptUnless(kept, given));
+  // Before anything starts: whoever wants it faster, or slower, sees the flags.
+  if (text !== '') call.out.note(`As job ${earlier.id}: ${text}`);
+  if (words.length > 0) return launch(call, target, { command: joinWords(words), ...body });
+  return brought === null
+    ? launch(call, target, { command: earlier.command, ...body })
+    : launch(call, target, body, brought);
 }
 
 /**
@@ -107,12 +109,6 @@ async function nodesThatEnded(call: Call<RerunChoice>, earlier: Job, statuses: r
   if (!all.some(hadNoTurn)) return target;
   const chosen = all.filter((node) => statuses.includes(node.status) || hadNoTurn(node));
   return { nodes: chosen.map(({ node_name }) => node_name) };
-}
-
-/** Before anything starts: whoever wants it faster, or slower, sees the flags. */
-function tellKept(call: Call<JobOptions>, earlier: Job, kept: Kept): void {
-  const text = keptText(keptUnless(kept, jobOptions(call.options, call.world.cwd)));
-  if (text !== '') call.out.note(`As job ${earlier.id}: ${text}`);
 }
 
 /** @throws MusterError `usage` beside another choice. */

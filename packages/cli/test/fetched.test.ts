@@ -18,6 +18,10 @@ beforeEach(async () => {
   const nodes = { succeeded: ['web1', 'web2'] };
   server = await apiServer({
     [`POST ${JOBS}`]: json({ id: ID, uri: '' }, 201),
+    [`POST ${JOBS}/preview`]: json({
+      ...{ count: 1, nodes: ['web1'], restricted: [], refusals: [], uncertain: [], doubts: [] },
+      quorum: { needed: 1, least: 1, most: 1, verdict: 'reachable', waits: false },
+    }),
     [`GET ${JOBS}/${ID}`]: json({ id: ID, command: 'fetch:/var/log/app.log', status: 'complete', nodes }),
     [`GET ${JOBS}/${ID}/nodes`]: json([]),
     [`GET ${JOBS}/${ID}/output/web1/stdout`]: (_, response) => void response.end('one'),
@@ -52,16 +56,24 @@ test.each([
 });
 
 test.each([
-  ['a file', 'file', 'EEXIST: file already exists'],
+  ['a file', 'file', 'ENOTDIR: not a directory'],
   ['below a file', 'file/there', 'ENOTDIR: not a directory'],
   ['where nothing can be made', '/proc/muster', 'ENOENT: no such file or directory'],
   ['where nothing can be written', '/proc', 'ENOENT: no such file or directory'],
-])('--to that is %s starts nothing', async (_, to, reason) => {
+  ['a link to nowhere', 'link', 'ENOENT: no such file or directory'],
+])('--to that is %s starts nothing, and is told in a dry run, too', async (_, to, reason) => {
   writeFileSync(join(cwd, 'file'), '');
+  symlinkSync('nowhere', join(cwd, 'link'));
   const { code, err, started } = await fetching('--to', to);
   expect([code, started]).toEqual([2, false]);
+  expect(await fetching('--to', to, '--dry-run')).toMatchObject({ code: 2, err });
   expect(err).toContain(`nothing was started: files cannot be written to ${join(to.startsWith('/') ? '' : cwd, to)}`);
   expect(err).toContain(`: ${reason}\nfix: Name a directory in which you may write: --to DIRECTORY.`);
+});
+
+test('a dry run makes nothing', async () => {
+  expect(await fetching('--to', 'some/where', '--dry-run')).toMatchObject({ code: 0, started: false });
+  expect(readdirSync(cwd)).toEqual([]);
 });
 
 test('a file that cannot be written is told, and the others are fetched', async () => {

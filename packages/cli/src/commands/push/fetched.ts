@@ -1,4 +1,4 @@
-import { mkdtempSync, renameSync, rmdirSync, rmSync } from 'node:fs';
+import { lstatSync, mkdtempSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { makeDirectories } from '@muster/base';
@@ -12,18 +12,22 @@ import { storedOutput } from './output-stream.js';
 type Fetching = Call<{ readonly to?: string }>;
 
 /**
- * Makes the directory of `--to`, and tries whether it can be written to; without the flag that of each job comes to be here.
+ * Tries whether the directory of `--to` can be written to, or made; without the flag that of each job comes to be here. Nothing is left of it.
  * @throws MusterError `nowhere_to_write`
  */
 export function checkPlace(call: Fetching): void {
   const directory = placeOf(call, '');
   try {
-    makeDirectories(directory);
-    rmdirSync(mkdtempSync(join(directory, '.muster-')));
+    rmdirSync(mkdtempSync(join(standing(directory), '.muster-')));
   } catch (error) {
     const reason = systemReason(error);
     throw new MusterError('nowhere_to_write', { directory: printable(directory), reason }, { cause: error });
   }
+}
+
+/** What there is of a path. @throws what the system says, if that is not only that there is nothing */
+function standing(path: string): string {
+  return lstatSync(path, { throwIfNoEntry: false }) === undefined ? standing(dirname(path)) : path;
 }
 
 /**

@@ -127,14 +127,13 @@ export function luggageOf(call: Call<object>, earlier: Job): Luggage | null {
   return { what: command, asks, bring: async () => body };
 }
 
+/** @throws MusterError `nowhere_to_write`, unless nothing is to be written. */
 function fetching(call: Call<Pick<FileOptions, 'to' | 'detach'>>, path: string): Luggage {
+  if (call.options.detach !== true) checkPlace(call);
   return {
     what: `fetch ${path}`,
     asks: { fetch: true },
-    bring: async () => {
-      if (call.options.detach !== true) checkPlace(call);
-      return { fetch: path, capture_output: true };
-    },
+    bring: async () => ({ fetch: path, capture_output: true }),
     ended: (job) => saveFetched(call, job, basename(path)),
   };
 }

@@ -83,7 +83,6 @@ export async function rerun(
     group === undefined
       ? await nodesThatEnded(call, earlier, statuses)
       : { nodes: await nodesOfGroup(call, earlier.id, checkedGroup(call.options)) };
-  const brought = luggageOf(call, earlier);
   const kept = keptOf(earlier);
   const given = jobOptions(call.options, call.world.cwd);
   const body = requestOf(target, call.options, withKept(kept, given));
@@ -91,6 +90,7 @@ export async function rerun(
   // Before anything starts: whoever wants it faster, or slower, sees the flags.
   if (text !== '') call.out.note(`As job ${earlier.id}: ${text}`);
   if (words.length > 0) return launch(call, target, { command: joinWords(words), ...body });
+  const brought = luggageOf(call, earlier);
   return brought === null
     ? launch(call, target, { command: earlier.command, ...body })
     : launch(call, target, body, brought);

@@ -60,7 +60,8 @@ export class StatusLine {
   #told = '';
   #drawnAt = Number.NEGATIVE_INFINITY;
   #shown = false;
-  #held = false;
+  /** While a question has the screen: what waits until it has not. */
+  #held: (() => void)[] | null = null;
   #ticker: NodeJS.Timeout | null = null;
 
   constructor(world: World, tally: Tally) {
@@ -73,11 +74,11 @@ export class StatusLine {
 
   /** Something may have changed. Cheap enough to be called for every event. */
   update(): void {
+    if (this.#held !== null) return;
     if (!this.live) {
       this.#tell(this.#tally.status);
       return;
     }
-    if (this.#held) return;
     const now = this.#world.now();
     if (now - this.#drawnAt < REDRAW_MS) return;
     this.#drawnAt = now;
@@ -105,13 +106,21 @@ export class StatusLine {
 
   /** Leaves the screen to a question until `release`. */
   hold(): void {
-    this.#held = true;
+    this.#held ??= [];
     this.clear();
   }
 
   release(): void {
-    this.#held = false;
+    for (const go of this.#held ?? []) go();
+    this.#held = null;
     this.update();
+  }
+
+  /** Writes something else in the place of the line; a question is waited for. */
+  async above(write: () => void | Promise<void>): Promise<void> {
+    while (this.#held !== null) await new Promise<void>((resolve) => this.#held?.push(resolve));
+    this.clear();
+    await write();
   }
 
   /** The job ended, or nobody watches any more. */

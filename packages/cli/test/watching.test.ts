@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, expect, test } from 'vitest';
@@ -21,14 +21,26 @@ class ScriptedJob {
   status = 'running';
   nodes: Record<string, string[]> = { running: ['a', 'b'] };
   aborted = 0;
+  /** Where its output is read; absent: it has none. */
+  output: ServerResponse | undefined;
+  captured = false;
   readonly readers: { readonly request: Received; readonly response: ServerResponse }[] = [];
   #waiting: (() => void)[] = [];
 
   get routes(): Readonly<Record<string, Answer>> {
     const about: Answer = (request, response) =>
-      json({ id: 'J', command: 'x', status: this.status, run_timeout: 1, nodes: this.nodes })(request, response);
+      json({
+        ...{ id: 'J', command: 'x', status: this.status, run_timeout: 1, nodes: this.nodes },
+        capture_output: this.captured,
+      })(request, response);
     return {
       [`GET ${JOB}`]: about,
+      [`GET ${JOB}/output`]: (_, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.flushHeaders();
+        this.output = response;
+        this.#wake();
+      },
       [`PUT ${JOB}/abort`]: (request, response) => {
         this.aborted++;
         about(request, response);
@@ -204,6 +216,52 @@ test('Ctrl-C at a terminal asks; no changes nothing', async () => {
   job.send(0, 7, 'job_complete', { status: 'complete' });
   expect(await exit).toBe(0);
   expect(job.aborted).toBe(0);
+});
+
+/** A terminal on which a question stands, while a node writes and a batch begins. */
+async function asked() {
+  const job = new ScriptedJob();
+  job.captured = true;
+  const { world, exit } = await watching(job, { terminal: true });
+  await job.when(() => job.output !== undefined);
+  world.signal('SIGINT');
+  const write = (name: string, offset: number, text: string) =>
+    job.output?.write(
+      `event: ${name}\nid: x-${offset}\ndata: ${JSON.stringify({ node: 'a', stream: 'stdout', offset, text })}\n\n`,
+    );
+  write('output', 0, 'scrolls away\n');
+  job.send(0, 1, 'batch', { batch: 2, status: 'begun' });
+  await sleep(200);
+  expect([world.out(), world.err().split('[y/N] ').at(-1)]).toEqual(['', '']);
+  return { job, world, exit, write };
+}
+
+test('nothing scrolls the question away: what is written meanwhile comes when it is answered', async () => {
+  const { job, world, exit, write } = await asked();
+  world.type('n\n');
+  while (!world.out().includes('a:')) await nextTurn();
+  expect(world.out()).toMatch(/scrolls away\n$/);
+  write('output_complete', 13, '');
+  job.end('complete', { succeeded: ['a', 'b'] });
+  job.send(0, 7, 'job_complete', { status: 'complete' });
+  expect(await exit).toBe(0);
+});
+
+test('with the job the question ends, and what was written meanwhile is shown', async () => {
+  const { job, world, exit, write } = await asked();
+  write('output_complete', 13, '');
+  job.end('complete', { succeeded: ['a', 'b'] });
+  job.send(0, 7, 'job_complete', { status: 'complete' });
+  expect(await exit).toBe(0);
+  expect(world.out()).toContain('scrolls away\n');
+  expect(world.err()).toContain('batch 2 begins\n');
+});
+
+test('who leaves at the question is shown nothing more', async () => {
+  const { world, exit } = await asked();
+  world.signal('SIGINT');
+  expect(await exit).toBe(130);
+  expect([world.out(), world.err().includes('batch 2')]).toEqual(['', false]);
 });
 
 test('a second Ctrl-C leaves the job running and says how to go on', async () => {

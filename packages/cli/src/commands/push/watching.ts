@@ -65,13 +65,16 @@ export async function watchJob(
       view.event(event);
       const told = batchLine(id, event);
       if (told !== null) {
-        line.clear();
-        call.out.note(told);
+        void line.above(() => {
+          if (!leaving.signal.aborted) call.out.note(told);
+        });
       }
       if (event.name === 'job_complete' || event.name === 'summary') break;
       line.update();
     }
     if (leaving.signal.aborted) return { kind: 'left', exit: interrupts.exit };
+    // There is nothing left to abort, and what was held back for the question is shown.
+    interrupts.withdraw();
     await view.done;
     if (leaving.signal.aborted) return { kind: 'left', exit: interrupts.exit };
     const job = await settled(call, id);
@@ -102,8 +105,8 @@ class Interrupts {
   readonly #id: string;
   readonly #line: StatusLine;
   readonly #leaving: AbortController;
-  #asking = false;
-  readonly #question = new AbortController();
+  /** The question that stands. */
+  #question: AbortController | null = null;
   readonly #unsubscribe: () => void;
 
   constructor(call: Call<object>, id: string, line: StatusLine, leaving: AbortController) {
@@ -112,23 +115,27 @@ class Interrupts {
     this.#line = line;
     this.#leaving = leaving;
     this.#unsubscribe = call.world.onSignal(['SIGINT', 'SIGTERM'], (signal) => {
-      if (signal === 'SIGINT' && isInteractive(call.world) && !this.#asking) void this.#ask();
+      if (signal === 'SIGINT' && isInteractive(call.world) && this.#question === null) void this.#ask();
       else this.#leave(signal === 'SIGINT' ? EXIT_INTERRUPTED : EXIT_TERMINATED);
     });
   }
 
   stop(): void {
     this.#unsubscribe();
-    this.#question.abort();
+    this.withdraw();
+  }
+
+  withdraw(): void {
+    this.#question?.abort();
   }
 
   async #ask(): Promise<void> {
-    this.#asking = true;
+    this.#question = new AbortController();
     this.#line.hold();
     const question = `Abort job ${this.#id}? Ctrl-C again leaves it running.`;
     const yes = await confirm(this.#call.world, question, this.#question.signal);
-    this.#asking = false;
-    if (!this.#leaving.signal.aborted) this.#line.release();
+    this.#question = null;
+    this.#line.release();
     if (!yes || this.#leaving.signal.aborted) return;
     try {
       await abortJob(this.#call, this.#id);
@@ -146,6 +153,6 @@ class Interrupts {
     const id = this.#id;
     this.#call.out.note(`\nThe job goes on. Watch: muster push watch ${id}   Abort: muster push abort ${id}`);
     this.#leaving.abort();
-    this.#question.abort();
+    this.withdraw();
   }
 }

@@ -61,8 +61,10 @@ export function openView(
   if (view.kind === 'lines') {
     const lines = new LiveLines({ names: view.names, paint: (...how) => paint(call, ...how) });
     const show = async (texts: readonly ShownText[]): Promise<void> => {
-      line.clear();
-      for (const { to, text } of texts) await call.out.raw(Buffer.from(text), to);
+      await line.above(async () => {
+        if (signal.aborted) return;
+        for (const { to, text } of texts) await call.out.raw(Buffer.from(text), to);
+      });
       if (!isFinal(job)) line.update();
     };
     return { event: () => {}, done: followOutput(call, job.id, { lines, show, signal }) };

@@ -143,6 +143,19 @@ describe('a runbook', () => {
     expect(server.nodes.sent.length).toBe(before);
   });
 
+  it('runs on whoever is up, and says so, where it takes all that are available', async () => {
+    server.nodes.enter(server.org.id, 'web3', 'down', { role: 'down' });
+    const name = await create({ search: undefined, nodes: ['web1', 'web3'], available: true });
+    const { quorum } = await json<{ quorum: object }>({ method: 'POST', path: `runbooks/${name}/preview`, body: {} });
+    expect(quorum).toMatchObject({ needed: 1, verdict: 'perhaps' });
+    expect(await server.finish(await run(name))).toMatchObject({
+      nodes: { succeeded: ['web1'], unavailable: ['web3'] },
+    });
+    const shown = await json<{ definition: object }>({ path: `runbooks/${name}` });
+    expect(shown.definition).toMatchObject({ available: true });
+    expect(await create({ available: false, quorum: 1 })).toBe(`r${made}`);
+  });
+
   it('brings its script along, whatever has become of the file since', async () => {
     const script = '#!/bin/sh\necho "$1"\n';
     const parameters = { word: { type: 'string', required: false } };
@@ -358,6 +371,8 @@ describe('a definition that cannot be meant is refused', () => {
     [{ command: 'restart {{service}}' }, 'command: has parameters, so write it as a list of words'],
     [{ script: '#!/bin/sh' }, 'command: give either command or script'],
     [{ command: undefined }, 'command: give either command or script'],
+    [{ available: true, quorum: '50%' }, 'available: give either available or quorum'],
+    [{ available: true, quorum: 1 }, 'available: give either available or quorum'],
     [{ command: ['{{service}}', '{{tries}}'] }, 'command.0: is the program'],
     [
       { command: ['/bin/sh', '-ec', 'x {{service}} {{tries}}'] },

@@ -21,7 +21,7 @@ const NAME = /^[a-z][a-z0-9_]*$/;
 
 /** What the schema of the route cannot tell. @throws MusterError as POST jobs, `invalid_field` */
 export function checkDefinition(definition: Definition, limits: { readonly maxNodes: number }): void {
-  const { command, script, args, signature, file, parameters = {}, job } = definition;
+  const { command, script, args, signature, file, parameters = {}, available, job } = definition;
   const bytes = Buffer.byteLength(JSON.stringify(definition));
   if (bytes > RUNBOOK_LIMITS.definition) {
     throw invalid('definition', `has ${bytes} bytes as JSON; at most ${RUNBOOK_LIMITS.definition}`);
@@ -31,6 +31,9 @@ export function checkDefinition(definition: Definition, limits: { readonly maxNo
   if (script === '') throw invalid('script', 'is empty');
   if (script !== undefined && !isRunnable(Buffer.from(script))) {
     throw invalid('script', 'must begin with a line that names its interpreter, such as #!/bin/sh');
+  }
+  if (available === true && job.quorum !== undefined) {
+    throw invalid('available', 'give either available or quorum: with it any number of nodes is enough');
   }
   const sample = { command: 'true', ...job };
   readJobRequest(sample, JSON.stringify(sample), limits);

@@ -41,9 +41,10 @@ function compileOpenly(
   values: Values,
   limits: { readonly maxNodes: number },
 ): Compiled {
-  const { command, script, args = [], signature, file, job } = definition;
+  const { command, script, args = [], signature, file, available, job } = definition;
   const given = {
-    quorum: 'default',
+    // Any node at all: without one there is nothing to run.
+    quorum: available === true ? 1 : 'default',
     ...job,
     capture_output: true,
     ...(file !== undefined && { file: `base64:${Buffer.from(fill(file, values)).toString('base64')}` }),

@@ -60,6 +60,8 @@ export interface Definition {
   readonly runners?: readonly string[];
   /** A second person has to agree to each run. */
   readonly approval?: Terms;
+  /** In the place of a quorum: whoever is up and accepts runs it. */
+  readonly available?: boolean;
   /** Of the body of POST jobs: on which nodes, how many, how long, as whom. */
   readonly job: Readonly<Record<string, unknown>>;
 }

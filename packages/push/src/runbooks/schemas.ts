@@ -55,6 +55,7 @@ const DEFINITION = {
     Type.String({ description: 'What is handed to the command as a file; parameters stand in it as `{{name}}`' }),
   ),
   parameters: Type.Optional(Type.Record(Type.String(), ParameterBody, { description: 'By name' })),
+  available: flag('In the place of a quorum: whoever is up and accepts runs it'),
   runners: list(
     'Who may run it, without any further right: `alice`, `group:NAME`, `client:NAME`',
     RUNBOOK_LIMITS.runners,

@@ -339,7 +339,11 @@ test('of a node that has not answered it is said which files it fetches first', 
   const file = { sha256: 'a'.repeat(64), size: 3_000_000 };
   await start(A, { options: { uploads: [{ ...file, dest: '/srv/x', mode: 0o644 }] } });
   expect(controller.why(ORG.id, A)?.nodes).toMatchObject([
-    { node: 'web1', reason: 'was asked and has not answered; before it does it fetches 1 file (2,930 KiB)' },
+    {
+      node: 'web1',
+      since: fixture.clock.now(),
+      reason: 'was asked and has not answered; before it does it fetches 1 file (2,930 KiB)',
+    },
   ]);
 });
 
@@ -373,6 +377,10 @@ describe('waiting for busy nodes', () => {
       ['web1', 'node', `is busy with job ${A}`],
       ['web2', 'vote', 'was asked and has not answered'],
     ]);
+    const begun = fixture.clock.now();
+    fixture.clock.advance(1000);
+    // When the other was asked is not kept: it may have been waited for, too.
+    expect(controller.why(ORG.id, B)?.nodes.map(({ since }) => since)).toEqual([begun, null]);
     await runs(B, other);
     finish(other, B);
     expect(await standing(B, 'web2')).toEqual(['succeeded', null]);

@@ -171,7 +171,7 @@ export type JobWhy = {
     readonly reason: string;
     /** The job that has the node now, when that is another one */
     readonly job_id: string | null;
-    /** ISO 8601; since when the command runs */
+    /** ISO 8601; since when the command runs, the node is waited for, or was asked; null: not known */
     readonly since: string | null;
   })[];
 };

@@ -17,7 +17,7 @@ export interface WaitingNode {
   readonly reason: string;
   /** The other job that has the node. */
   readonly jobId: string | null;
-  /** Since when the command runs. */
+  /** Since when the command runs, the node is waited for, or was asked; null: that is not known. */
   readonly since: number | null;
 }
 
@@ -44,7 +44,7 @@ export function explain(job: LiveJob, around: Around): Explanation {
 }
 
 function waiting(job: LiveJob, name: string, node: JobNode, around: Around): WaitingNode {
-  const told = { node: name, status: node.status, jobId: null, since: node.startedAt };
+  const told = { node: name, status: node.status, jobId: null, since: since(job, node) };
   const connected = around.nodes.get(job.org.id, name)?.peer ?? null;
   const lost = connected === null ? '; it has no connection to the command port now' : '';
   if (node.waits === 'turn') return { ...told, ...untilFree(job, name, around) };
@@ -58,6 +58,12 @@ function waiting(job: LiveJob, name: string, node: JobNode, around: Around): Wai
     return { ...told, waitsFor: 'start', reason: `was told to start and has not said that it runs${lost}` };
   if (job.state.phase === 'running') return { ...told, waitsFor: 'turn', reason: `is ready; ${pace(job)}` };
   return { ...told, waitsFor: 'quorum', reason: 'is ready; the quorum is not decided yet' };
+}
+
+/** Who waits waits from the beginning; of a job that waits for nodes, they are asked later. */
+function since({ createdAt, spec }: LiveJob, { startedAt, status, waits }: JobNode): number | null {
+  const fromTheBeginning = status === 'new' && (waits === 'turn' || spec.waitTimeout === undefined);
+  return fromTheBeginning ? createdAt : startedAt;
 }
 
 /** Files may take long. */

@@ -330,7 +330,7 @@ export const WhyAnswer = Type.Object({
       ),
       reason: Type.String(),
       job_id: nullable('The job that has the node now, when that is another one'),
-      since: nullable('ISO 8601; since when the command runs'),
+      since: nullable('ISO 8601; since when the command runs, the node is waited for, or was asked; null: not known'),
     }),
     { description: 'Nodes that have not ended, by name' },
   ),

@@ -60,7 +60,7 @@ function tell(call: Call<object>, nodes: readonly WaitingNode[]): void {
   );
 }
 
-/** When the first of them began to run. */
+/** Of the one that does it for longest. */
 function sinceText(group: readonly WaitingNode[]): string {
   const times = group.flatMap(({ since }) => since ?? []).sort((one, other) => Date.parse(one) - Date.parse(other));
   return times[0] === undefined ? '' : timeText(times[0]);

@@ -34,13 +34,21 @@ export function yamlOf(world: World, path: string): Promise<unknown> {
   return documentOf(world, path, 'YAML', parse);
 }
 
+/** As `yamlOf`, of what was read there. @throws MusterError `malformed_document` */
+export function yamlIn(text: string, path: string): unknown {
+  return documentIn(text, path, 'YAML', parse);
+}
+
 async function documentOf(
   world: World,
   path: string,
   form: string,
   parsed: (text: string) => unknown,
 ): Promise<unknown> {
-  const text = await textOf(world, path);
+  return documentIn(await textOf(world, path), path, form, parsed);
+}
+
+function documentIn(text: string, path: string, form: string, parsed: (text: string) => unknown): unknown {
   try {
     return parsed(text);
   } catch (error) {
@@ -64,7 +72,7 @@ export async function textOf({ stdin, cwd }: World, path: string): Promise<strin
   return bytes.toString('utf8');
 }
 
-const nameOf = (path: string): string => (path === '-' ? 'standard input' : path);
+export const nameOf = (path: string): string => (path === '-' ? 'standard input' : path);
 
 async function wholeOf(stdin: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const pieces: Uint8Array[] = [];

@@ -42,6 +42,24 @@ test('and what is none is told by its field', async () => {
   expect([code, err]).toEqual([2, expect.stringContaining("batch_pause: 'soon' is not a duration")]);
 });
 
+test.each([[[]], [['--json']]])(
+  'what show %j says besides the definition is refused, and how to have it alone is said',
+  async (form) => {
+    const shown = {
+      name: 'r',
+      version: 1,
+      author: 'a',
+      updated_at: '2026-01-01T00:00:00Z',
+      definition: { command: 'true' },
+    };
+    const { out } = await muster(['show', 'r', ...form], { [`GET ${RUNBOOKS}/r`]: json(shown) });
+    await server?.close();
+    const { code, err } = await muster(['update', 'r', '-f', '-'], {}, out);
+    expect([code, err]).toEqual([2, expect.stringContaining('standard input holds what `muster runbook show` says')]);
+    expect(err).toContain('muster runbook show RUNBOOK --definition');
+  },
+);
+
 test.each([
   [
     'text of many lines',

@@ -3,7 +3,7 @@ import { signScript } from '@muster/signing';
 import type { Command } from 'commander';
 import { durationOf } from '../../duration.js';
 import { MusterError } from '../../errors.js';
-import { yamlOf } from '../../files.js';
+import { nameOf, textOf, yamlIn } from '../../files.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
 import { tellItem } from '../resource.js';
 import { warnOfUnknown } from '../unknown-members.js';
@@ -56,10 +56,14 @@ function told(done: string) {
 
 /** Durations may be written as everywhere else (`10m`); a script whose arguments are known is signed, as `push start` does. */
 async function definition(call: Call<FileFlag>): Promise<Definition> {
-  const read = await yamlOf(call.world, call.options.file);
+  const { file } = call.options;
+  const text = await textOf(call.world, file);
+  if (/^Runbook {2}.*\nVersion {2}/.test(text)) throw isShown(file);
+  const read = yamlIn(text, file);
   if (typeof read !== 'object' || read === null || Array.isArray(read)) {
-    throw new MusterError('usage', { reason: `${call.options.file} holds no fields` });
+    throw new MusterError('usage', { reason: `${nameOf(file)} holds no fields` });
   }
+  if ('definition' in read) throw isShown(file);
   const fields = Object.fromEntries(
     Object.entries(read).map(([name, value]: [string, unknown]) => [
       name,
@@ -69,6 +73,13 @@ async function definition(call: Call<FileFlag>): Promise<Definition> {
   const { approval } = fields;
   const terms = isWithin(approval) ? { approval: { ...approval, within: secondsOf('within', approval.within) } } : {};
   return { ...fields, ...terms, ...signatureOf(call, fields) };
+}
+
+/** A definition, with what else is known of its runbook: for people, or as JSON. */
+function isShown(file: string): MusterError {
+  return new MusterError('usage', {
+    reason: `${nameOf(file)} holds what \`muster runbook show\` says of a runbook; its definition alone is what \`muster runbook show RUNBOOK --definition\` says`,
+  });
 }
 
 const isDuration = (field: string): boolean => field.endsWith('_timeout') || field === 'batch_pause';

@@ -207,6 +207,24 @@ test('Ctrl-C at a terminal asks; yes aborts, and watching goes on to the end', a
   expect(world.err()).toContain('\u001b[2Kaborting\n');
 });
 
+test.each([
+  ['who said yes', ['push', 'watch', 'J']],
+  ['push abort --wait', ['push', 'abort', 'J', '--wait']],
+])('a job that is being aborted is not asked about: %s', async (_, argv) => {
+  const job = new ScriptedJob();
+  const { world, exit } = await watching(job, { terminal: true, argv });
+  if (argv.includes('watch')) {
+    world.signal('SIGINT');
+    world.type('y\n');
+    while (!world.err().includes('aborting')) await nextTurn();
+  }
+  const before = world.err();
+  world.signal('SIGINT');
+  expect(await exit).toBe(130);
+  expect(world.err().slice(before.length)).not.toContain('Abort');
+  expect(world.err()).toContain('The job is being aborted. Watch: muster push watch J\n');
+});
+
 test('Ctrl-C at a terminal asks; no changes nothing', async () => {
   const job = new ScriptedJob();
   const { world, exit } = await watching(job, { terminal: true });

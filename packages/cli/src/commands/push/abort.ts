@@ -23,7 +23,7 @@ export function addAbort(push: Command, shell: Shell): void {
       tellStatus(call, asked);
       return EXIT.ok;
     }
-    const watched = isFinal(asked) ? null : await watchJob(call, asked.id, { output: 'none' });
+    const watched = isFinal(asked) ? null : await watchJob(call, asked.id, { output: 'none', aborting: true });
     if (watched?.kind === 'left') return watched.exit;
     const job = watched?.job ?? asked;
     const stopped = await nodesStopped(call, job);

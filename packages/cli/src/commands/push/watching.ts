@@ -27,6 +27,8 @@ export interface WatchOptions {
   readonly output?: OutputChoice | undefined;
   /** It was started a moment ago: what it wrote is shown also when it has ended already. */
   readonly justStarted?: boolean;
+  /** It is being aborted: there is nothing to ask. */
+  readonly aborting?: boolean;
 }
 
 /**
@@ -36,12 +38,12 @@ export interface WatchOptions {
 export async function watchJob(
   call: Call<object>,
   id: string,
-  { onEvent = () => {}, output: choice, justStarted = false }: WatchOptions = {},
+  { onEvent = () => {}, output: choice, justStarted = false, aborting = false }: WatchOptions = {},
 ): Promise<Watched> {
   const leaving = new AbortController();
   const tally = new Tally();
   const line = new StatusLine(call.world, tally);
-  const interrupts = new Interrupts(call, id, line, leaving);
+  const interrupts = new Interrupts(call, id, line, leaving, aborting);
   try {
     const first = await readJob(call, id);
     if (first.nodes !== undefined) tally.load(first);
@@ -97,7 +99,7 @@ async function settled(call: Call<object>, id: string): Promise<Job> {
 }
 
 /**
- * Ctrl-C asks whether to abort; Ctrl-C again, or without a terminal, leaves the job running and says how to go on.
+ * Ctrl-C asks whether to abort, unless that is done already; Ctrl-C again, or without a terminal, leaves the job running and says how to go on.
  */
 class Interrupts {
   exit: number = EXIT.ok;
@@ -105,17 +107,20 @@ class Interrupts {
   readonly #id: string;
   readonly #line: StatusLine;
   readonly #leaving: AbortController;
+  #aborting: boolean;
   /** The question that stands. */
   #question: AbortController | null = null;
   readonly #unsubscribe: () => void;
 
-  constructor(call: Call<object>, id: string, line: StatusLine, leaving: AbortController) {
+  constructor(call: Call<object>, id: string, line: StatusLine, leaving: AbortController, aborting: boolean) {
     this.#call = call;
     this.#id = id;
     this.#line = line;
     this.#leaving = leaving;
+    this.#aborting = aborting;
     this.#unsubscribe = call.world.onSignal(['SIGINT', 'SIGTERM'], (signal) => {
-      if (signal === 'SIGINT' && isInteractive(call.world) && this.#question === null) void this.#ask();
+      const asks = signal === 'SIGINT' && isInteractive(call.world) && this.#question === null && !this.#aborting;
+      if (asks) void this.#ask();
       else this.#leave(signal === 'SIGINT' ? EXIT_INTERRUPTED : EXIT_TERMINATED);
     });
   }
@@ -139,6 +144,7 @@ class Interrupts {
     if (!yes || this.#leaving.signal.aborted) return;
     try {
       await abortJob(this.#call, this.#id);
+      this.#aborting = true;
       this.#line.clear();
       this.#call.out.note('aborting');
     } catch (error) {
@@ -151,7 +157,8 @@ class Interrupts {
     this.exit = exit;
     this.#line.clear();
     const id = this.#id;
-    this.#call.out.note(`\nThe job goes on. Watch: muster push watch ${id}   Abort: muster push abort ${id}`);
+    const goesOn = `The job goes on. Watch: muster push watch ${id}   Abort: muster push abort ${id}`;
+    this.#call.out.note(`\n${this.#aborting ? `The job is being aborted. Watch: muster push watch ${id}` : goesOn}`);
     this.#leaving.abort();
     this.withdraw();
   }

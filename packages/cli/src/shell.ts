@@ -144,7 +144,7 @@ function inherited(command: Command): CommonFlags {
     const { config, context, ca, json } = at.opts<CommonFlags>();
     // A file that is named nearer counts more than a context before it, and the other way round.
     const named = found.config !== undefined || found.context !== undefined ? found : { config, context };
-    found = { ...pick(named), ca: found.ca ?? ca, json: found.json ?? json ?? false };
+    found = { ...pick(named), ca: found.ca ?? ca, json: found.json === true || json === true };
   }
   return found;
 }

@@ -42,6 +42,15 @@ test('the first context is used at once, and another when it is chosen', async (
   ]);
 });
 
+test('--json stands before the first word as well as after the last', async () => {
+  const said = async (...words: string[]) => {
+    const world = testWorld({ cwd: home, env: { HOME: home } });
+    expect(await run(words, world)).toBe(0);
+    return world.out();
+  };
+  expect(await said('--json', 'context', 'list')).toBe(await said('context', 'list', '--json'));
+});
+
 test('a flag counts more than a variable, that more than the context in use; a URL in the environment needs none', () => {
   expect(settings({ context: 'staging' }, { MUSTER_CONTEXT: 'prod' }).url).toBe('http://s:1');
   expect(settings({}, { MUSTER_CONTEXT: 'staging' }).url).toBe('http://s:1');

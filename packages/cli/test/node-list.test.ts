@@ -19,3 +19,21 @@ test('node list says since when each node is in its present availability', async
   expect(world.out()).toContain(timeText(rehab));
   expect(world.out()).not.toContain(timeText(up));
 });
+
+test('node list gives comma-separated values or JSON, and refuses to be asked for both', async () => {
+  const node = { node_name: 'web1', status: 'up', facts: { site: '=cmd', memory: -1 }, labels: {} };
+  server = await apiServer({ 'GET /organizations/o/nodes': json({ total: 1, nodes: [node] }) });
+  const asked = async (...words: string[]) => {
+    const env = { MUSTER_URL: server?.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' };
+    const world = testWorld({ env });
+    return { code: await run([...words, '--csv', '--columns', 'name,site,memory'], world), world };
+  };
+  expect((await asked('node', 'list')).world.out()).toBe("name,site,memory\r\nweb1,'=cmd,-1\r\n");
+  for (const words of [
+    ['node', 'list', '--json'],
+    ['--json', 'node', 'list'],
+  ]) {
+    const { code, world } = await asked(...words);
+    expect([code, world.out(), world.err()]).toEqual([2, '', expect.stringContaining('--csv or --json, not both')]);
+  }
+});

@@ -60,9 +60,13 @@ export function addNodeList(node: Command, shell: Shell): void {
       `of ${NODE_COLUMNS.join(', ')}, and the names of facts and of labels, as \`node show\` tells them; separated by commas`,
     )
     .option('--sort <names>', 'by these; the greatest first where - stands before a name')
-    .option('--csv', 'comma-separated values, with a line of names');
+    .option(
+      '--csv',
+      'comma-separated values, with a line of names; text that a spreadsheet would take for a formula has an apostrophe before it',
+    );
   does<ListFlags>(command, shell, async (call) => {
     const { columns, sort, csv } = call.options;
+    if (csv === true && call.out.json) throw new MusterError('usage', { reason: 'give --csv or --json, not both' });
     if ([...call.args, columns, sort].every((given) => given === undefined) && csv !== true) return states(call);
     const names = columns === undefined ? USUAL : namesOf('columns', columns);
     const nodes: NodeDetail[] = [];
@@ -78,15 +82,13 @@ export function addNodeList(node: Command, shell: Shell): void {
         `no node that is listed has ${strange.join(', ')}: \`muster node show NAME\` tells the facts and labels of one`,
       );
     }
-    const textOf = (node: NodeDetail, name: string): string => String(read(node, name) ?? '');
-    if (csv === true && !call.out.json) {
-      for (const row of [names, ...nodes.map((node) => names.map((name) => textOf(node, name)))]) {
-        call.world.stdout.write(csvLine(row));
-      }
+    if (csv === true) {
+      const rows = nodes.map((node) => names.map((name) => read(node, name) ?? ''));
+      for (const row of [names, ...rows]) call.world.stdout.write(csvLine(row));
       return;
     }
     if (columns === undefined) return tellTable(call, nodes, columnsFor(nodes), 'Availability');
-    const shown = Object.fromEntries(names.map((name) => [name, (node: NodeDetail) => textOf(node, name)]));
+    const shown = Object.fromEntries(names.map((name) => [name, (node: NodeDetail) => String(read(node, name) ?? '')]));
     tellTable(call, nodes, shown, names.includes('availability') ? 'availability' : undefined);
   });
 }

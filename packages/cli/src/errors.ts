@@ -106,6 +106,12 @@ export const CLI_ERRORS = declareErrors({
     message: 'users go on signing with these keys, as an organization revokes those of nodes and services only: {keys}',
     fix: 'Revoke them on the list of the server, as one of its administrators: {again}',
   },
+  audit_cut: {
+    status: 400,
+    exit: 1,
+    message: '{file} is no whole export of the audit: {reason}. What is missing is unknown',
+    fix: 'Export it again, all of it: `muster audit export` without --after-seal; or ask the server: `muster audit verify`.',
+  },
   not_agreed: { status: 400, exit: 1, message: 'nothing was done', fix: 'Answer with y to go on.' },
   demo_failed: {
     status: 500,

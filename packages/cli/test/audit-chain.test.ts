@@ -162,14 +162,36 @@ test('what a webhook brought can be verified as the guide says, also after the k
   expect([unlinked.code, unlinked.err]).toEqual([1, expect.stringContaining('its signature is not by this key')]);
 });
 
-test('an export that was changed, cut in the midst of a seal, or is none is refused with its place', async () => {
+test('an export that was changed, or is none, is refused with its place', async () => {
   const { out } = await muster('export');
   const changed = await muster('verify', file('changed.jsonl', out.replace('"target":"J2"', '"target":"J9"')));
   expect([changed.code, changed.err]).toEqual([1, expect.stringContaining('from seal 1 on: its entries are not')]);
-  const cut = await muster('verify', file('cut.jsonl', out.slice(0, out.lastIndexOf('{"seal"'))));
-  expect([cut.code, cut.err]).toEqual([1, expect.stringContaining('1 entries at the end have no seal')]);
   const none = await muster('verify', file('none.jsonl', 'hello\n'));
   expect([none.code, none.err]).toEqual([2, expect.stringContaining('none.jsonl, line 1: it is no JSON object')]);
+});
+
+test('an export that was cut is told as that, and what to do', async () => {
+  const { out } = await muster('export');
+  const lines = out.trimEnd().split('\n');
+  const afterFirst = (await muster('export', '--after-seal', '1')).out;
+  const cuts: readonly [text: string, said: string][] = [
+    [out.slice(0, out.lastIndexOf('{"seal"')), 'it ends with an entry after seal 1, without a seal.'],
+    [out.slice(0, -20), 'its last line breaks off, after seal 1.'],
+    [afterFirst, 'it begins with seal 2, which follows from those before.'],
+  ];
+  for (const [text, said] of cuts) {
+    const { code, err } = await muster('verify', file('cut.jsonl', text));
+    expect([code, err]).toEqual([1, expect.stringContaining(`cut.jsonl is no whole export of the audit: ${said}`)]);
+    expect(err).toContain('fix: Export it again, all of it: `muster audit export` without --after-seal');
+  }
+  const headless = await muster('verify', file('headless.jsonl', lines.slice(1).join('\n')));
+  expect([headless.code, headless.err]).toEqual([
+    2,
+    expect.stringContaining('line 1: it is not the heading with which'),
+  ]);
+  // After a seal it looks whole.
+  const sealed = await muster('verify', file('sealed.jsonl', out.slice(0, out.indexOf('\n', out.indexOf('{"seal"')))));
+  expect([sealed.code, sealed.err]).toEqual([0, expect.stringContaining('a file cannot tell')]);
 });
 
 test('for syslog each entry is a line of RFC 5424', async () => {

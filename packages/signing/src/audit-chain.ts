@@ -65,7 +65,9 @@ export class ChainReader {
   take(seal: Seal, entries: readonly string[]): void {
     const { number, hash, signature } = seal;
     const broken = (reason: string) => new MusterError('audit_broken', { seal: number, reason });
-    if (number !== this.#head.number + 1) throw broken(`it follows seal ${this.#head.number}`);
+    const next = this.#head.number + 1;
+    if (number > next) throw broken(`seal ${next} is missing, and what came between`);
+    if (number < next) throw broken(`it comes after seal ${this.#head.number}`);
     if (entries.length !== seal.entries) throw broken(`it has ${entries.length} entries, ${seal.entries} were sealed`);
     if (chainHash(this.#head.hash, entries) !== hash) throw broken('its entries are not those that were sealed');
     const text = Buffer.from(sealText(this.#organizationId, seal));

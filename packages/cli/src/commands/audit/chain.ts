@@ -70,6 +70,7 @@ export async function chainOfFile({ world }: Pick<Call<object>, 'world'>, file: 
   const lines = linesOfFile(resolve(world.cwd, file), LINE_BYTES)[Symbol.asyncIterator]();
   const unreadable = (line: number, reason: string) =>
     new MusterError('usage', { reason: `${file}, line ${line}: ${reason}` });
+  const cut = (reason: string) => new MusterError('audit_cut', { file, reason });
   const parsed = (line: number, text: string): Record<string, unknown> => {
     try {
       const value: unknown = JSON.parse(text);
@@ -87,31 +88,46 @@ export async function chainOfFile({ world }: Pick<Call<object>, 'world'>, file: 
     server_keys: serverKeys = [],
   } = heading.done === true ? {} : parsed(1, heading.value.text);
   if (version !== 1 || typeof organizationId !== 'string' || typeof publicKey !== 'string') {
-    throw unreadable(1, 'it is not the heading of an export of the audit');
+    throw unreadable(1, 'it is not the heading with which an export of the audit begins');
   }
   if (!Array.isArray(serverKeys)) throw unreadable(1, 'its server_keys are no list');
   async function* sealed(): AsyncGenerator<Sealed> {
     let entries: string[] = [];
-    for (let next = await lines.next(); next.done !== true; next = await lines.next()) {
+    let last = 0;
+    for (let next = await lines.next(), after = next; next.done !== true; next = after) {
+      after = await lines.next();
       const { line, text } = next.value;
+      if (after.done === true && !isJson(text)) throw cut(`its last line breaks off, after seal ${last}`);
       const { seal } = parsed(line, text);
       if (seal === undefined) {
         if (entries.push(text) > MOST_ENTRIES)
           throw unreadable(line, `more than ${MOST_ENTRIES} entries without a seal`);
         continue;
       }
-      yield { seal: readSeal(seal, () => unreadable(line, 'it is not a seal')), entries };
+      const read = readSeal(seal, () => unreadable(line, 'it is not a seal'));
+      if (last === 0 && read.number > 1)
+        throw cut(`it begins with seal ${read.number}, which follows from those before`);
+      yield { seal: read, entries };
+      last = read.number;
       entries = [];
     }
     if (entries.length > 0)
-      throw new MusterError('audit_broken', {
-        seal: 'the last',
-        reason: `${entries.length} entries at the end have no seal`,
-      });
+      throw cut(
+        `it ends with ${entries.length === 1 ? 'an entry' : `${entries.length} entries`} after seal ${last}, without a seal`,
+      );
   }
   // What is no link leads to no key.
   const links = serverKeys.filter((one): one is ServerKeyLink => typeof one === 'object' && one !== null);
   return { organizationId, publicKey, serverKeys: links, sealed: sealed() };
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function readSeal(value: unknown, refusal: () => Error): Seal {

@@ -50,7 +50,10 @@ export function addVerify(parent: Command, shell: Shell): void {
     }
     const { number: seals, hash: head } = reader.head;
     if (!found)
-      throw new MusterError('audit_broken', { seal: seals + 1, reason: `no seal has the hash ${options.head}` });
+      throw new MusterError('audit_broken', {
+        seal: seals + 1,
+        reason: `no seal has the hash ${options.head}: the end was cut off, or replaced`,
+      });
     out.document({ entries: reader.entries, forged, seals, head, key: key.fingerprint });
     out.line(`${reader.entries} entries in ${seals} seals are as they were sealed.`);
     if (forged > 0)
@@ -62,7 +65,11 @@ export function addVerify(parent: Command, shell: Shell): void {
       ['Key', key.fingerprint],
     ]);
     if (options.head === undefined)
-      out.note('Keep the head elsewhere: with --head it tells later whether the end was cut off.');
+      out.note(
+        call.args.length > 0
+          ? 'Whether the audit goes on after this head a file cannot tell: `muster audit verify --head HASH` asks the server.'
+          : 'Keep the head elsewhere: with --head it tells later whether the end was cut off.',
+      );
   });
 }
 

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { expectedQuantity, parseQuantity, type Quantity } from '@muster/base';
+import { expectedQuantity, parseFailure, parseQuantity, type Quantity } from '@muster/base';
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { parse } from 'yaml';
@@ -284,9 +284,7 @@ export async function loadAgentConfig(file: string): Promise<AgentConfig> {
   try {
     parsed = parse(await readFile(file, 'utf8'));
   } catch (error) {
-    // YAML's messages go on with an excerpt of the file.
-    const [reason = ''] = (error instanceof Error ? error.message : String(error)).split(':\n\n');
-    throw new MusterError('invalid_configuration', { reason: `${file}: ${reason}` }, { cause: error });
+    throw new MusterError('invalid_configuration', { reason: `${file}: ${parseFailure(error)}` }, { cause: error });
   }
   return parseAgentConfig(parsed, file);
 }

@@ -5,6 +5,7 @@ export * from './errors.js';
 export * from './join.js';
 export * from './looks.js';
 export * from './named.js';
+export * from './parse-failure.js';
 export * from './process-user.js';
 export * from './quantity.js';
 export * from './rounds.js';

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { parseFailure } from '@muster/base';
 import { parse } from 'yaml';
 import { MusterError } from './errors.js';
 import { MAX_DOCUMENT_BYTES } from './limits.js';
@@ -52,9 +53,7 @@ function documentIn(text: string, path: string, form: string, parsed: (text: str
   try {
     return parsed(text);
   } catch (error) {
-    // YAML's messages go on with an excerpt of the file.
-    const [said = ''] = (error instanceof Error ? error.message : String(error)).split(':\n\n');
-    const reason = printable(said);
+    const reason = printable(parseFailure(error));
     throw new MusterError('malformed_document', { place: nameOf(path), form, reason }, { cause: error });
   }
 }

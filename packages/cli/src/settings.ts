@@ -1,6 +1,7 @@
 import { createPrivateKey } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { parseFailure } from '@muster/base';
 import { parse } from 'yaml';
 import { contextFile, currentContext, mustExist } from './contexts.js';
 import { MusterError } from './errors.js';
@@ -188,8 +189,8 @@ export function readSettings(path: string): Raw {
     document = parse(readText(path)) ?? {};
   } catch (error) {
     if (error instanceof MusterError) throw error;
-    const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
-    throw new MusterError('usage', { reason: `${path} is neither YAML nor JSON: ${reason}` });
+    const reason = `${path} is neither YAML nor JSON: ${parseFailure(error)}`;
+    throw new MusterError('usage', { reason }, { cause: error });
   }
   if (typeof document !== 'object' || document === null || Array.isArray(document)) {
     throw new MusterError('usage', { reason: `${path} must hold the keys ${SETTING_KEYS.join(', ')}` });

@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
+import { parseFailure } from '@muster/base';
 import { parse } from 'yaml';
 import { MusterError } from '../errors.js';
 import { nearest, shown } from './nearest.js';
@@ -48,9 +49,7 @@ export function readSettingsFile(file: string): unknown {
     const text = readFileSync(file, 'utf8');
     return file.endsWith('.json') ? JSON.parse(text) : parse(text, { logLevel: 'error' });
   } catch (error) {
-    // YAML's messages go on with an excerpt of the file.
-    const [reason = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
-    throw refuse(`${file}: ${reason}`, error);
+    throw refuse(`${file}: ${parseFailure(error)}`, error);
   }
 }
 

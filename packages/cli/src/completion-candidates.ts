@@ -67,6 +67,7 @@ async function candidates(
   const client = new Client(settings, { now: () => world.now() });
   const asking = new Asking(client, AbortSignal.timeout(PATIENCE_MS));
   if (kind === 'fingerprint') return keysOf === undefined ? [] : asking.fingerprints(keysOf);
+  if (kind === 'revoked key') return asking.revokedKeys(before.includes('--server'));
   if (kind === 'key') return asking.keys(settings.credentials.user);
   if (kind !== 'parameter') return asking.candidates(kind, word);
   return runbook === undefined ? [] : asking.parameters(runbook, word);
@@ -146,6 +147,7 @@ function flagsOf(words: readonly string[]): {
 }
 
 type Row = Readonly<Record<string, unknown>>;
+type Fingerprinted = Pick<Key, 'fingerprint'>;
 
 class Asking {
   readonly #client: Client;
@@ -192,11 +194,18 @@ class Asking {
     return unique(lists.flatMap((list) => (list.status === 'fulfilled' ? list.value : [])));
   }
 
-  async #organizationKeys(): Promise<readonly string[]> {
+  #organizationKeys(): Promise<readonly string[]> {
+    return this.#fingerprintsAt(this.#client.inOrg('keys'));
+  }
+
+  /** @param ofServer Those on its list, and not on that of the organization. */
+  revokedKeys(ofServer: boolean): Promise<readonly string[]> {
+    return this.#fingerprintsAt(ofServer ? pathOf('revoked_keys') : this.#client.inOrg('revoked_keys'));
+  }
+
+  async #fingerprintsAt(path: string): Promise<readonly string[]> {
     const request = { query: { limit: MOST }, signal: this.#signal };
-    const { keys } = (await this.#client.json('GET', this.#client.inOrg('keys'), request)) as {
-      readonly keys: readonly Key[];
-    };
+    const { keys } = (await this.#client.json('GET', path, request)) as { readonly keys: readonly Fingerprinted[] };
     return keys.map(({ fingerprint }) => fingerprint);
   }
 

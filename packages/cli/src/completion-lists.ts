@@ -129,7 +129,7 @@ export const EITHER = {
 export type ListedKind = 'node' | 'node column' | keyof typeof EITHER | keyof typeof LISTS | keyof typeof SELECTORS;
 
 /** What a word of a command line may be: of the server, of this machine, of a runbook, of whoever has keys. */
-export type Kind = ListedKind | 'context' | 'parameter' | 'fingerprint' | 'key' | 'event attribute';
+export type Kind = ListedKind | 'context' | 'parameter' | 'fingerprint' | 'key' | 'revoked key' | 'event attribute';
 
 /** By what an argument is called. */
 const ARGUMENTS: Readonly<Record<string, Kind>> = {
@@ -167,6 +167,7 @@ const OF_COMMAND: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
   job: { selector: 'job selector' },
   'job-queue': { queue: 'job queue' },
   'key revoke': { fingerprints: 'key' },
+  'key unrevoke': { fingerprint: 'revoked key' },
   node: { name: 'node' },
   'node-group': { name: 'node group' },
   'org rm-user': { name: 'user' },

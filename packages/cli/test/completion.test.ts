@@ -104,6 +104,8 @@ describe('what the server knows', () => {
       'GET /organizations/o/job-messages': json([{ id: 'm1' }]),
       'GET /users/anna/keys': json([{ fingerprint: 'a1' }, { fingerprint: 'b2' }]),
       'GET /organizations/o/keys': json({ total: 2, keys: [{ fingerprint: 'a1' }, { fingerprint: 'c3' }] }),
+      'GET /organizations/o/revoked_keys': json({ total: 1, keys: [{ fingerprint: 'e5' }] }),
+      'GET /revoked_keys': json({ total: 1, keys: [{ fingerprint: 'f6' }] }),
       'GET /organizations/o/nodes/web1/keys': json([{ fingerprint: 'c3' }]),
       'GET /organizations/o/services/ci/keys': json([{ fingerprint: 'd4' }]),
       'GET /organizations/o/runbooks/deploy': json({ name: 'deploy', definition: { parameters: PARAMETERS } }),
@@ -171,7 +173,8 @@ describe('what the server knows', () => {
     ],
     [['node', 'rm-key', 'web1', ''], ['c3']],
     [['service', 'rm-key', 'ci', ''], ['d4']],
-    [['key', 'unrevoke', ''], []],
+    [['key', 'unrevoke', ''], ['e5']],
+    [['key', 'unrevoke', '--server', ''], ['f6']],
     [
       ['key', 'revoke', ''],
       ['a1', 'c3'],

@@ -68,26 +68,22 @@ export interface SettingFlags {
  * in use, ./muster-data/muster.yaml or ~/.muster/muster.yaml.
  */
 export function loadSettings(world: Pick<World, 'env' | 'cwd'>, flags: SettingFlags = {}): Settings {
-  const place = settingsPlace(world, flags);
-  return ofContext(place.context, () => {
-    const { raw, source } = gather(world, flags, place);
-    const server = serverOf(raw, source);
-    return {
-      ...server,
-      credentials: credentials(raw) ?? signedIn(world, server),
-      confirmAbove: wholeNumber(raw.confirm_above) ?? CONFIRM_ABOVE,
-    };
-  });
+  const gathered = gather(world, flags);
+  const { raw, from } = gathered;
+  const server = serverOf(gathered);
+  return {
+    ...server,
+    credentials: credentials(gathered) ?? toldOf(from('token'), () => signedIn(world, server)),
+    confirmAbove: toldOf(from('confirm_above'), () => wholeNumber(raw.confirm_above)) ?? CONFIRM_ABOVE,
+  };
 }
 
 /** Where the server is, whether or not anything says who asks. @throws MusterError `usage` */
 export function loadServer(world: Pick<World, 'env' | 'cwd'>, flags: SettingFlags = {}): ServerPlace {
-  const place = settingsPlace(world, flags);
-  return ofContext(place.context, () => {
-    const { raw, source } = gather(world, flags, place);
-    const proof = raw.token !== undefined ? 'token' : raw.key !== undefined ? 'key' : null;
-    return { ...serverOf(raw, source), proof };
-  });
+  const gathered = gather(world, flags);
+  const { raw } = gathered;
+  const proof = raw.token !== undefined ? 'token' : raw.key !== undefined ? 'key' : null;
+  return { ...serverOf(gathered), proof };
 }
 
 /** The settings file, if any, and the name of the context that it is of. */
@@ -100,26 +96,39 @@ function settingsPlace(world: Pick<World, 'env' | 'cwd'>, flags: SettingFlags): 
   return namedFile(world, flags) ?? fileByItself(world, environment(world.env, world.cwd));
 }
 
-function ofContext<T>(context: string | undefined, read: () => T): T {
+/** @param origin Where what `read` reads was said; undefined: in a file that its errors name as far as they can. */
+function toldOf<T>(origin: string | undefined, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    if (context === undefined || !(error instanceof MusterError) || error.code !== 'usage') throw error;
-    throw new MusterError('usage', { reason: `context ${context}: ${error.message}` }, { cause: error });
+    if (origin === undefined || !(error instanceof MusterError) || error.code !== 'usage') throw error;
+    throw new MusterError('usage', { reason: `${origin}: ${error.message}` }, { cause: error });
   }
 }
 
-function gather(
-  { env, cwd }: Pick<World, 'env' | 'cwd'>,
-  flags: SettingFlags,
-  { file }: SettingsPlace,
-): { readonly raw: Raw; readonly source: string } {
+interface Gathered {
+  readonly raw: Raw;
+  readonly source: string;
+  /** What says a setting, or would have to: a flag, a variable, a context; undefined: another file. */
+  readonly from: (key: SettingKey) => string | undefined;
+}
+
+function gather(world: Pick<World, 'env' | 'cwd'>, flags: SettingFlags): Gathered {
+  const { env, cwd } = world;
+  const { file, context } = settingsPlace(world, flags);
   const fromEnv = environment(env, cwd);
-  const fromFile = file === undefined ? {} : readSettings(file);
+  const ofContext = context === undefined ? undefined : `context ${context}`;
+  const fromFile = file === undefined ? {} : toldOf(ofContext, () => readSettings(file));
   const fromFlags = flags.ca === undefined ? {} : { ca: resolve(cwd, flags.ca) };
   const raw = { ...fromFile, ...withoutRival(fromFile, fromEnv), ...fromFlags };
-  return { raw, source: file ?? 'environment' };
+  const from = (key: SettingKey) => {
+    if (key in fromFlags) return `--${key}`;
+    return key in fromEnv ? variableOf(key) : ofContext;
+  };
+  return { raw, source: file ?? 'environment', from };
 }
+
+const variableOf = (key: SettingKey): string => `MUSTER_${key.toUpperCase()}`;
 
 function namedFile(world: Pick<World, 'env' | 'cwd'>, { config, context }: SettingFlags): SettingsPlace | undefined {
   const { env, cwd } = world;
@@ -158,7 +167,7 @@ function withoutRival(low: Raw, high: Raw): Raw {
 function environment(env: World['env'], cwd: string): Raw {
   const raw: Raw = {};
   for (const key of ENVIRONMENT_KEYS) {
-    const value = nonEmpty(env[`MUSTER_${key.toUpperCase()}`]);
+    const value = nonEmpty(env[variableOf(key)]);
     if (value !== undefined) raw[key] = value;
   }
   return beside(cwd, raw);
@@ -228,53 +237,62 @@ function checkPrivateKey(pathOrText: string): void {
   }
 }
 
-function serverOf(raw: Raw, source: string): ServerSettings {
-  if (raw.url === undefined) {
-    throw new MusterError('usage', {
-      reason:
-        'no server is set: write ~/.muster/muster.yaml, `muster context use NAME`, or give --config FILE, MUSTER_CONFIG, or MUSTER_URL with MUSTER_USER and MUSTER_KEY',
-    });
-  }
+function serverOf({ raw: { url, ca, org = 'default' }, source, from }: Gathered): ServerSettings {
   return {
-    url: serverUrl(raw.url),
-    ...(raw.ca !== undefined && { ca: authority(raw.ca) }),
-    org: raw.org ?? 'default',
+    url: toldOf(from('url'), () => serverUrl(url ?? noServer())),
+    ...(ca !== undefined && { ca: toldOf(from('ca'), () => authority(ca)) }),
+    org,
     source,
   };
+}
+
+function noServer(): never {
+  throw new MusterError('usage', {
+    reason:
+      'no server is set: write ~/.muster/muster.yaml, `muster context use NAME`, or give --config FILE, MUSTER_CONFIG, or MUSTER_URL with MUSTER_USER and MUSTER_KEY',
+  });
 }
 
 /** The PEM that `--ca`, else MUSTER_CA, names. @throws MusterError `usage` */
 export function readAuthority({ env, cwd }: Pick<World, 'env' | 'cwd'>, flag?: string): string | undefined {
   const { ca } = beside(cwd, { ca: flag ?? nonEmpty(env.MUSTER_CA) });
-  return ca === undefined ? undefined : authority(ca);
+  return ca === undefined ? undefined : toldOf(flag === undefined ? variableOf('ca') : '--ca', () => authority(ca));
 }
 
 function authority(pathOrText: string): string {
   const text = pem(pathOrText);
   if (/-----BEGIN (TRUSTED |X509 )?CERTIFICATE-----/.test(text)) return text;
   throw new MusterError('usage', {
-    reason: `${isPem(pathOrText) ? 'MUSTER_CA' : pathOrText} holds no PEM certificate`,
+    reason: `${isPem(pathOrText) ? 'the text' : pathOrText} holds no PEM certificate`,
   });
 }
 
 /** null: the settings have none. */
-function credentials(raw: Raw): Credentials | null {
+function credentials({ raw, from }: Gathered): Credentials | null {
   if (raw.token !== undefined) {
     return { kind: 'token', token: raw.token, ...(raw.user !== undefined && { user: raw.user }) };
   }
-  if (raw.key === undefined) return null;
-  if (raw.user === undefined) throw new MusterError('usage', { reason: NO_CREDENTIALS });
-  return { kind: 'key', user: raw.user, privateKey: pem(raw.key), ...(!isPem(raw.key) && { file: raw.key }) };
+  const { key, user } = raw;
+  if (key === undefined) return null;
+  return {
+    kind: 'key',
+    user: toldOf(from('user'), () => user ?? noCredentials()),
+    privateKey: toldOf(from('key'), () => pem(key)),
+    ...(!isPem(key) && { file: key }),
+  };
 }
 
-const NO_CREDENTIALS =
-  'nothing says who you are: `muster login`, or give MUSTER_USER and MUSTER_KEY (a PEM file), or MUSTER_TOKEN';
+function noCredentials(): never {
+  throw new MusterError('usage', {
+    reason:
+      'nothing says who you are: `muster login`, or give MUSTER_USER and MUSTER_KEY (a PEM file), or MUSTER_TOKEN',
+  });
+}
 
 /** What `muster login` has kept. */
 function signedIn(world: Pick<World, 'env'>, server: ServerSettings): Credentials {
   const kept = keptSignIn(world, server);
-  if (kept === undefined) throw new MusterError('usage', { reason: NO_CREDENTIALS });
-  return { kind: 'token', token: kept.token, user: kept.user };
+  return kept === undefined ? noCredentials() : { kind: 'token', token: kept.token, user: kept.user };
 }
 
 /** As a server's URL is kept: without a trailing slash. @throws MusterError `usage` */

@@ -95,6 +95,16 @@ test('a context that could not be used is not kept', async () => {
   }
 });
 
+test('an error is told of where a value comes from: a context, a variable before it, or a flag', () => {
+  const torn = { MUSTER_KEY: 'none.pem' };
+  expect(() => settings({}, torn)).toThrow(/^MUSTER_KEY: cannot read .*none\.pem \(ENOENT\)$/);
+  expect(() => settings({ context: 'prod' }, { MUSTER_URL: 'foo' })).toThrow(/^MUSTER_URL: 'foo' is not/);
+  expect(() => settings({}, { MUSTER_CA: 'alice.pem' })).toThrow(/^MUSTER_CA: .*alice\.pem holds no PEM certificate$/);
+  expect(() => settings({ ca: 'alice.pem' })).toThrow(/^--ca: .*alice\.pem holds no PEM certificate$/);
+  rmSync(join(home, 'alice.pem'));
+  expect(() => settings({}, { MUSTER_ORG: 'o' })).toThrow(/^context prod: cannot read .*alice\.pem \(ENOENT\)$/);
+});
+
 test('one that cannot be used is marked in the list of all, named in errors, and not chosen', async () => {
   rmSync(join(home, 'alice.pem'));
   writeFileSync(join(home, '.muster/contexts/torn.yaml'), 'url: foo\n');

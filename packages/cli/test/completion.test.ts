@@ -273,7 +273,7 @@ describe('what the server knows', () => {
       await run(words, world);
       return world.out();
     };
-    await offered('context', 'add', 'prod', '--url', 'https://muster.example.com', '--token', 'T');
+    await offered('context', 'add', 'prod', '--url', 'https://muster.example.com');
     expect(await offered('__complete', 'context', 'use', '')).toBe('prod\n');
     expect(await offered('__complete', 'node', 'list', '--context', 'p')).toBe('prod\n');
     expect(await offered('__complete', 'context', 'add', '')).toBe('');

@@ -61,9 +61,28 @@ test('a flag counts more than a variable, that more than the context in use; a U
 
 test('a context is kept for its owner only, and not written over', async () => {
   expect(statSync(join(home, '.muster/contexts/prod.yaml')).mode & 0o777).toBe(0o600);
-  const again = await muster('add', 'prod', '--url', 'https://q:1', '--token', 't');
+  const again = await muster('add', 'prod', '--url', 'https://q:1');
   expect([again.code, again.err]).toEqual([2, expect.stringContaining('there is a context prod already')]);
   expect(settings().url).toBe('https://p:1');
+});
+
+test('a token comes from a file or from standard input, and not from the arguments', async () => {
+  const add = (name: string, ...words: string[]) => ['context', 'add', name, '--url', 'http://t:1', ...words];
+  writeFileSync(join(home, 'ci.token'), 'T1\n');
+  expect((await muster(...add('file', '--token-file', 'ci.token').slice(1))).code).toBe(0);
+  expect(settings({ context: 'file' }).credentials).toEqual({ kind: 'token', token: 'T1' });
+  const world = testWorld({ cwd: home, env: { HOME: home } });
+  world.pipe('T2\n');
+  expect(await run(add('piped', '--token-file', '-'), world)).toBe(0);
+  expect(settings({ context: 'piped' }).credentials).toEqual({ kind: 'token', token: 'T2' });
+  const shown = await muster(...add('shown', '--token', 'T3').slice(1));
+  expect([shown.code, shown.err]).toEqual([
+    2,
+    expect.stringContaining('--token-file FILE, or pipe it to --token-file -'),
+  ]);
+  writeFileSync(join(home, 'empty'), '\n');
+  const none = await muster(...add('none', '--token-file', 'empty').slice(1));
+  expect([none.code, none.err]).toEqual([2, expect.stringContaining('empty does not hold one token')]);
 });
 
 test('one that is removed is used no more; names that there are not are told with those there are', async () => {

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { stringify } from 'yaml';
 import {
   contextFile,
@@ -11,8 +11,9 @@ import {
   writeContext,
 } from '../contexts.js';
 import { MusterError } from '../errors.js';
+import { textOf } from '../files.js';
 import { checkContext, readSettings, SETTING_KEYS, type SettingsOfFile, serverUrl } from '../settings.js';
-import { clientCommand, does, type Shell, subcommand } from '../shell.js';
+import { type Call, clientCommand, does, type Shell, subcommand } from '../shell.js';
 import { type KeptSignIn, keptSignIn } from '../sign-ins.js';
 import type { World } from '../world.js';
 import { addList, tellDone } from './resource.js';
@@ -34,6 +35,7 @@ interface AddFlags {
   readonly user?: string;
   readonly key?: string;
   readonly token?: string;
+  readonly tokenFile?: string;
   /** One of the flags of all commands. */
   readonly ca?: string;
 }
@@ -89,6 +91,7 @@ function addAdd(parent: Command, shell: Shell): void {
       'muster context add prod --url https://muster.example.com --user alice --key alice.pem',
       'muster context add staging --from /etc/muster/staging.yaml',
       'muster context add work --url https://muster.example.com --org ops',
+      'muster context add ci --url https://muster.example.com --token-file ci.token',
     ],
   });
   command
@@ -97,11 +100,16 @@ function addAdd(parent: Command, shell: Shell): void {
     .option('--org <name>', 'organization; default when absent')
     .option('--user <name>', 'who signs')
     .option('--key <file>', 'its private key, a PEM file that stays where it is')
-    .option('--token <token>', 'a bearer token instead of user and key; it is kept in the file');
+    .option(
+      '--token-file <file>',
+      'a bearer token instead of user and key, which is kept with the settings; -: standard input',
+    )
+    .addOption(new Option('--token <token>').hideHelp());
   does<AddFlags>(command, shell, async (call) => {
     const { world, options, args } = call;
     const [name = ''] = args;
-    const { from, url, org, user, key, token, ca } = options;
+    const { from, url, org, user, key, ca } = options;
+    const token = await tokenOf(call);
     const taken = from === undefined ? {} : readSettings(resolve(world.cwd, from));
     const at = (path: string | undefined) => (path === undefined ? undefined : resolve(world.cwd, path));
     const given = { url, org, user, key: at(key), token, ca: at(ca) };
@@ -116,6 +124,22 @@ function addAdd(parent: Command, shell: Shell): void {
     const context = contextOf(world, name);
     tellDone(call, { document: context, line: `added context ${name}${context.used ? ', which is in use now' : ''}` });
   });
+}
+
+/** A token among the arguments would be seen by everybody who may list processes. */
+async function tokenOf({ world, options: { token, tokenFile } }: Call<AddFlags>): Promise<string | undefined> {
+  if (token !== undefined) {
+    throw new MusterError('usage', {
+      reason:
+        '--token would show the token to everybody on this machine; put it into a file that only you can read and name ' +
+        'that with --token-file FILE, or pipe it to --token-file -',
+    });
+  }
+  if (tokenFile === undefined) return undefined;
+  const given = (await textOf(world, tokenFile)).trim();
+  if (/^\S+$/.test(given)) return given;
+  const source = tokenFile === '-' ? 'standard input' : tokenFile;
+  throw new MusterError('usage', { reason: `${source} does not hold one token` });
 }
 
 function addUse(parent: Command, shell: Shell): void {

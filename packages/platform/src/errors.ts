@@ -103,6 +103,13 @@ export const PLATFORM_ERRORS = declareErrors({
     message: 'the token is not accepted: {reason}',
     fix: 'Log in again for a new one. What is taken here: `muster issuer list`.',
   },
+  jwt_for_other: {
+    listed: true,
+    status: 401,
+    exit: 3,
+    message: "the token is not accepted: its audience (aud) is {given}, and not '{expected}'",
+    fix: "Have issuer '{name}' make tokens for '{expected}', or, as an administrator, say which it makes: `muster issuer set {name} {flag} AUD`.",
+  },
   sign_in_not_offered: {
     status: 404,
     exit: 4,

@@ -114,8 +114,12 @@ describe('a token of an issuer', () => {
     const good = { sub: 'jdoe', iss: 'https://idp', aud: ['x', 'muster'] };
     expect(await refusal(bearer(await token(good)))).toBe('accepted');
     expect(await refusal(bearer(await token({ ...good, iss: 'https://other' })))).toContain('nobody here takes tokens');
-    expect(await refusal(bearer(await token({ ...good, aud: 'x' })))).toContain('its claim aud is missing or not');
-    expect(await refusal(bearer(await token({ ...good, aud: undefined })))).toContain('its claim aud');
+    expect(await refusal(bearer(await token({ ...good, aud: 'x' })))).toContain(
+      'its audience (aud) is "x", and not \'muster\'',
+    );
+    expect(await refusal(bearer(await token({ ...good, aud: undefined })))).toContain(
+      "its audience (aud) is missing, and not 'muster'",
+    );
   });
 
   test('is taken no more when its issuer is deleted', async () => {

@@ -157,7 +157,7 @@ describe('who signs in', () => {
   });
 
   test.each<[string, () => Promise<string>]>([
-    ['its claim aud is missing or not the expected one', () => idToken({ aud: 'muster' })],
+    [`its audience (aud) is "muster", and not '${CLIENT}'`, () => idToken({ aud: 'muster' })],
     ['it was given to another client', () => idToken({ azp: 'other' })],
     ['it was given to another client', () => idToken({ aud: [CLIENT, 'other'] })],
     ['it has expired', () => idToken({ exp: seconds() - ISSUER_LIMITS.skewSeconds - 1 })],

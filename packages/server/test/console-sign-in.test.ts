@@ -235,21 +235,21 @@ describe('a browser that comes back', () => {
       .toMatchObject({ code: 'sign_in_denied', reason: expect.stringContaining('access_denied') });
   });
 
-  test.each([
+  test.each<[given: string, claims: object, reason: string, code?: string]>([
     ['for another sign-in', { nonce: 'nonce_of_another' }, 'nonce'],
     ['for none', { nonce: undefined }, 'nonce'],
-    ['for another client', { aud: 'other' }, 'aud'],
+    ['for another client', { aud: 'other' }, 'audience (aud) is "other"', 'jwt_for_other'],
     ['for several, and another of them', { aud: ['muster', 'other'], azp: 'other' }, 'another client'],
     ['by another issuer', { iss: 'https://elsewhere.example.org' }, 'issuer'],
     ['long ago', { iat: 1_000_000_000 }, 'minutes ago'],
     ['until yesterday', { exp: 1_000_000_000 }, 'expired'],
     ['for nobody', { preferred_username: undefined }, 'no user'],
-  ])('gets nothing by an ID token that was given %s', async (_, claims, reason) => {
+  ])('gets nothing by an ID token that was given %s', async (_, claims, reason, code = 'invalid_jwt') => {
     provider.claims = { ...provider.claims, ...claims };
     const back = await comeBack(await atProvider(await begin()));
-    expect(led(back)).toEqual(refusedAs('invalid_jwt'));
+    expect(led(back)).toEqual(refusedAs(code));
     expect((await session()).status).toBe(401);
-    await expect.poll(refusal).toMatchObject({ code: 'invalid_jwt', reason: expect.stringContaining(reason) });
+    await expect.poll(refusal).toMatchObject({ code, reason: expect.stringContaining(reason) });
   });
 
   it('gets nothing for somebody who is no member', async () => {

@@ -13,6 +13,8 @@ const FAILED: Readonly<Record<string, string>> = {
   sign_in_not_offered: 'Nobody signs in there. Ask the administrators of the organization where one does.',
   invalid_jwt:
     'What the provider says of you is not accepted here. Begin again; if that does not help, administrators find the reason in the audit.',
+  jwt_for_other:
+    'The provider names you to another client than the one that is set here. Beginning again does not help: administrators find in the audit which, and set it with `muster issuer set NAME --client-id ID`.',
   provider_unavailable: AWAY,
   issuer_unavailable: AWAY,
   sign_in_throttled: BUSY,

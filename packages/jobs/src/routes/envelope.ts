@@ -18,6 +18,7 @@ const OF_THE_GATE: Readonly<Record<string, string>> = {
   missing_auth_headers: 'ALOE_SECURITY_MISSING_JWT_INFO',
   login_missing: 'ALOE_SECURITY_MISSING_JWT_INFO',
   invalid_jwt: 'ALOE_SECURITY_JWT_DECODE_ERROR',
+  jwt_for_other: 'ALOE_SECURITY_JWT_DECODE_ERROR',
   issuer_unavailable: 'ALOE_SECURITY_GET_CERTIFICATE',
   organization_not_found: 'ALOE_TENANT_NOT_FOUND',
   // Of no tenant, or of another one (sheet §1.3).

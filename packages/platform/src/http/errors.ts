@@ -6,7 +6,12 @@ import { headerText } from './header-text.js';
 /** Sheet §1.5: rows 7 and 10, which are one here, name the schemes, rows 2 and 3 do not. */
 const SIGNATURE_CHALLENGE = 'X-Ops-Sign version="1.0" version="1.1"';
 
-const BEARERS: ReadonlySet<ErrorCode> = new Set(['invalid_token', 'invalid_jwt', 'login_missing'] as const);
+const BEARERS: ReadonlySet<ErrorCode> = new Set([
+  'invalid_token',
+  'invalid_jwt',
+  'jwt_for_other',
+  'login_missing',
+] as const);
 
 function challenge(code: ErrorCode): string | undefined {
   if (code === 'unknown_principal' || code === 'key_expired') return SIGNATURE_CHALLENGE;

@@ -91,7 +91,7 @@ export class BrowserSignIns {
    * The browser has come back.
    * @param sealed What it had taken along; null: nothing.
    * @throws MusterError `sign_in_not_offered`, `sign_in_expired`, `sign_in_denied`, `sign_in_throttled`, `provider_unavailable`,
-   * `invalid_jwt`, `issuer_unavailable`, `sign_in_unknown_user`, `too_busy`
+   * `invalid_jwt`, `jwt_for_other`, `issuer_unavailable`, `sign_in_unknown_user`, `too_busy`
    */
   async finish(
     organization: Organization,

@@ -43,6 +43,14 @@ export interface SignedIn {
   readonly once: Once | null;
 }
 
+/** What a token must have. */
+interface Expected {
+  readonly alg: string;
+  readonly kid: string | null;
+  /** null: it may be for anybody. */
+  readonly audience: { readonly value: string | null; readonly flag: '--audience' | '--client-id' };
+}
+
 function refused(reason: string): MusterError {
   return new MusterError('invalid_jwt', { reason });
 }
@@ -61,7 +69,7 @@ export class IssuedTokens {
 
   /**
    * @param organization That the path names; null: it is that of the issuer.
-   * @throws MusterError `invalid_jwt`, never with anything of the token; `issuer_unavailable` when its keys cannot be had.
+   * @throws MusterError `invalid_jwt`, never with anything of the token; `jwt_for_other`; `issuer_unavailable` when its keys cannot be had.
    */
   async prove(given: GivenJwt, organization: Organization | null): Promise<Proved> {
     const { alg, kid, issuer: iss } = read(given);
@@ -71,7 +79,8 @@ export class IssuedTokens {
     let failure: unknown = refused('no key of its issuer has signed it');
     for (const issuer of issuers) {
       try {
-        const claims = await this.#verify(given.token, issuer, alg, kid);
+        const audience = { value: issuer.audience, flag: '--audience' } as const;
+        const claims = await this.#verify(given.token, issuer, { alg, kid, audience });
         if (claims !== null) return this.#proved(given, issuer, claims);
       } catch (error) {
         failure = error;
@@ -83,13 +92,14 @@ export class IssuedTokens {
   /**
    * By an ID token that the issuer has just given to the command line, or for a browser.
    * @param nonce That it must have; null: it need have none.
-   * @throws MusterError `invalid_jwt`, never with anything of the token; `issuer_unavailable` when its keys cannot be had.
+   * @throws MusterError `invalid_jwt`, never with anything of the token; `jwt_for_other`; `issuer_unavailable` when its keys cannot be had.
    */
   async signIn(token: string, issuer: Issuer, signIn: SignIn, nonce: string | null): Promise<SignedIn> {
     const given = { token, tenant: null };
     const { alg, kid, issuer: iss } = read(given);
     if (iss !== issuer.issuer) throw refused(`it is not of issuer '${issuer.name}'`);
-    const claims = await this.#verify(token, { ...issuer, audience: signIn.clientId }, alg, kid);
+    const audience = { value: signIn.clientId, flag: '--client-id' } as const;
+    const claims = await this.#verify(token, issuer, { alg, kid, audience });
     if (claims === null) throw refused('no key of its issuer has signed it');
     const party = claims.azp ?? (Array.isArray(claims.aud) && claims.aud.length > 1 ? null : signIn.clientId);
     if (party !== signIn.clientId) throw refused('it was given to another client');
@@ -131,7 +141,7 @@ export class IssuedTokens {
   }
 
   /** Its claims; null: no key of this issuer has signed it. @throws MusterError what is wrong with it all the same. */
-  async #verify(token: string, issuer: Issuer, alg: string, kid: string | null): Promise<Claims | null> {
+  async #verify(token: string, issuer: Issuer, { alg, kid, audience }: Expected): Promise<Claims | null> {
     const keys = (await this.#keysOf(issuer, kid)).filter((key) => key.alg === alg);
     for (const { key } of keys) {
       try {
@@ -141,12 +151,12 @@ export class IssuedTokens {
           clockTolerance: ISSUER_LIMITS.skewSeconds,
           currentDate: new Date(this.#clock.now()),
           ...(issuer.issuer !== null && { issuer: issuer.issuer }),
-          ...(issuer.audience !== null && { audience: issuer.audience }),
+          ...(audience.value !== null && { audience: audience.value }),
         });
         return payload;
       } catch (error) {
         if (error instanceof errors.JWSSignatureVerificationFailed) continue;
-        throw refused(reasonOf(error));
+        throw forOther(error, issuer, audience) ?? refused(reasonOf(error));
       }
     }
     return null;
@@ -192,6 +202,17 @@ function read({ token, tenant }: GivenJwt): { alg: string; kid: string | null; i
   if (typeof alg !== 'string' || alg === '' || alg.toLowerCase() === 'none') throw refused('it is not signed');
   if (tenant !== null && alg !== 'RS256') throw refused('an assertion is signed with RS256');
   return { alg, kid: typeof kid === 'string' ? kid : null, issuer: typeof claims.iss === 'string' ? claims.iss : null };
+}
+
+/** Characters of an audience that is told. */
+const AUDIENCE_SHOWN = 200;
+
+/** An issuer has signed it, for another audience. Undefined: something else is wrong. */
+function forOther(error: unknown, { name }: Issuer, { value, flag }: Expected['audience']): MusterError | undefined {
+  if (!(error instanceof errors.JWTClaimValidationFailed) || error.claim !== 'aud') return undefined;
+  const given =
+    error.payload.aud === undefined ? 'missing' : JSON.stringify(error.payload.aud).slice(0, AUDIENCE_SHOWN);
+  return new MusterError('jwt_for_other', { given, expected: value ?? '', name, flag });
 }
 
 /** Without anything of the token. */

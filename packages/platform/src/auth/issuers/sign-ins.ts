@@ -93,7 +93,7 @@ export class SignIns {
   /**
    * By an ID token.
    * @param expected Of a browser; null: it comes from the command line.
-   * @throws MusterError `sign_in_not_offered`, `invalid_jwt`, `issuer_unavailable`, `sign_in_unknown_user`, `too_busy`, `sign_in_expired`
+   * @throws MusterError `sign_in_not_offered`, `invalid_jwt`, `jwt_for_other`, `issuer_unavailable`, `sign_in_unknown_user`, `too_busy`, `sign_in_expired`
    */
   async begin(
     organization: Organization,

@@ -43,12 +43,23 @@ export async function completionCandidates(words: readonly string[], world: Worl
   const expected = expectedAfter(await createProgram(shell, { serverFlags: false }), before);
   if (expected === null || word.startsWith('-')) return [];
   try {
-    const found = await candidates(expected, word, { world, before });
+    const [passed, last] = isSelector(expected.kind) ? lastConditionOf(word) : ['', word];
+    const found = (await candidates(expected, last, { world, before })).map((one) => passed + one);
     return found.filter((one) => one.startsWith(word)).slice(0, MOST);
   } catch {
     // No settings, no server, no right: a shell has nobody to tell it to.
     return [];
   }
+}
+
+function isSelector(kind: Kind | null): boolean {
+  return kind === 'event attribute' || (kind !== null && kind in SELECTORS);
+}
+
+/** Of a selector in quotes, `role:web AND (e`, what is before its last condition, and that. */
+function lastConditionOf(word: string): readonly [passed: string, last: string] {
+  const [passed = ''] = /^.*(?:\(\s*|\b(?:AND|OR|NOT)\s+)/is.exec(word) ?? [];
+  return [passed, word.slice(passed.length)];
 }
 
 async function candidates(

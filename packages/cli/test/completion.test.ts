@@ -182,6 +182,11 @@ describe('what the server knows', () => {
     [['key', 'revoke', 'a1', 'c'], ['c3']],
     [['event', 'watch', 'ty'], ['type']],
     [['rule', 'create', 'x', '--on', 'no'], ['node']],
+    [['event', 'watch', "type = 'x' AND no"], ["type = 'x' AND node"]],
+    [['event', 'watch', "type = 'x' and (exit"], ["type = 'x' and (exit_code"]],
+    [['event', 'watch', "type = 'x' no"], []],
+    [['node', 'list', 'name:web1 OR ro'], ['name:web1 OR role:']],
+    [['node', 'list', 'NOT (role:'], ['NOT (role:web']],
     [['rule', 'set', 'disk-full', '--on', 'exit'], ['exit_code']],
     [['notification', 'create', 'x', '--on', 'org'], ['org']],
     [

@@ -95,8 +95,8 @@ describe('revoked keys', () => {
       [`GET ${path}`]: json({ total: 1, keys: [entry(FIRST)] }),
       [`POST ${path}`]: json({
         keys: [
-          { fingerprint: FIRST, held_by: [{ type: 'node', name: 'web1' }], already: false, kept_by: [] },
-          { fingerprint: SECOND, held_by: [], already: true, kept_by: [] },
+          { fingerprint: FIRST, held_by: [{ type: 'node', name: 'web1' }], already: false, listed: true, kept_by: [] },
+          { fingerprint: SECOND, held_by: [], already: true, listed: true, kept_by: [] },
         ],
       }),
       [`DELETE ${path}/${FIRST}`]: (_request, response) => response.writeHead(204).end(),
@@ -187,9 +187,15 @@ describe('revoked keys', () => {
     server = await apiServer({
       'POST /organizations/o/revoked_keys': json({
         keys: [
-          { fingerprint: FIRST, held_by: [], already: false, kept_by: [user('ann'), user(null)] },
-          { fingerprint: SECOND, held_by: [], already: false, kept_by: [] },
-          { fingerprint: THIRD, held_by: [{ type: 'node', name: 'n1' }], already: false, kept_by: [user('bob')] },
+          { fingerprint: FIRST, held_by: [], already: false, listed: false, kept_by: [user('ann'), user(null)] },
+          { fingerprint: SECOND, held_by: [], already: false, listed: true, kept_by: [] },
+          {
+            fingerprint: THIRD,
+            held_by: [{ type: 'node', name: 'n1' }],
+            already: false,
+            listed: true,
+            kept_by: [user('bob')],
+          },
         ],
       }),
     });

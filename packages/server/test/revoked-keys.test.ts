@@ -58,7 +58,9 @@ describe('a revoked key of an organization', () => {
     const revoked = await revoke(ORG, fingerprint, 'lost with the machine');
     expect([revoked.status, revoked.body]).toEqual([
       200,
-      { keys: [{ fingerprint, held_by: [{ type: 'node', name: 'stolen' }], already: false, kept_by: [] }] },
+      {
+        keys: [{ fingerprint, held_by: [{ type: 'node', name: 'stolen' }], already: false, listed: true, kept_by: [] }],
+      },
     ]);
     expect([before, await signs()]).toEqual([200, 401]);
     const why = async () => (await api.get(`${ORG}/nodes/stolen/why`)).text;
@@ -86,7 +88,7 @@ describe('a revoked key of an organization', () => {
     clock.advance(1000);
     await revoke(ORG, fingerprint);
     const again = await revoke(ORG, fingerprint, 'another reason');
-    expect(again.body).toEqual({ keys: [{ fingerprint, held_by: [], already: true, kept_by: [] }] });
+    expect(again.body).toEqual({ keys: [{ fingerprint, held_by: [], already: true, listed: true, kept_by: [] }] });
     const { total, keys } = await list(ORG, '?limit=1');
     expect(total).toBeGreaterThan(1);
     expect(keys).toEqual([
@@ -108,7 +110,7 @@ describe('a revoked key of an organization', () => {
     const fingerprint = await fingerprintOf(`${ORG}/nodes`, 'removed');
     expect((await api.delete(`${ORG}/nodes/removed`)).status).toBe(204);
     expect((await revoke(ORG, fingerprint)).body).toEqual({
-      keys: [{ fingerprint, held_by: [], already: false, kept_by: [] }],
+      keys: [{ fingerprint, held_by: [], already: false, listed: true, kept_by: [] }],
     });
     expect((await enrol('removed', 4)).status).toBe(403);
   });
@@ -138,7 +140,13 @@ describe('a key of a user', () => {
   it('is not revoked by an organization, which says who keeps it, and again', async () => {
     await create('/users', 'keeper', 11, { organization: 'default' });
     const fingerprint = await fingerprintOf('/users', 'keeper');
-    const kept = { fingerprint, held_by: [], already: false, kept_by: [{ type: 'user', name: 'keeper' }] };
+    const kept = {
+      fingerprint,
+      held_by: [],
+      already: false,
+      listed: false,
+      kept_by: [{ type: 'user', name: 'keeper' }],
+    };
     const { total } = await list(ORG);
     for (let time = 0; time < 2; time += 1) expect((await revoke(ORG, fingerprint)).body).toEqual({ keys: [kept] });
     expect((await list(ORG)).total).toBe(total);
@@ -158,7 +166,7 @@ describe('a key of a user', () => {
     const fingerprint = await fingerprintOf('/users', 'both');
     const kept_by = [{ type: 'user', name: 'both' }];
     const held_by = [{ type: 'node', name: 'both' }];
-    const first = { fingerprint, held_by, already: false, kept_by };
+    const first = { fingerprint, held_by, already: false, listed: true, kept_by };
     expect((await revoke(ORG, fingerprint)).body).toEqual({ keys: [first] });
     expect((await revoke(ORG, fingerprint)).body).toEqual({ keys: [{ ...first, held_by: [], already: true }] });
   });
@@ -179,6 +187,7 @@ describe('a revoked key of the server', () => {
             { type: 'user', name: 'clumsy' },
           ],
           already: false,
+          listed: true,
           kept_by: [],
         },
       ],

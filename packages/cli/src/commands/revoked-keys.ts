@@ -32,6 +32,7 @@ interface Revoked {
   readonly fingerprint: string;
   readonly held_by: readonly Holder[];
   readonly already: boolean;
+  readonly listed: boolean;
   /** Who goes on signing with it. */
   readonly kept_by: readonly Keeper[];
 }
@@ -159,9 +160,8 @@ function wholeOf(call: Call<RevokeFlags>): Promise<string[]> {
   return Promise.all(call.args.map((given) => wholeFingerprint(given, { keys, shownBy: 'muster key list --all' })));
 }
 
-function lineOf({ options }: Call<ScopeFlags>, { fingerprint, held_by, already, kept_by }: Revoked): string {
-  if (kept_by.length > 0 && held_by.length === 0)
-    return `not revoked ${fingerprint}: kept by ${kept_by.map(keeperText).join(', ')}`;
+function lineOf({ options }: Call<ScopeFlags>, { fingerprint, held_by, already, listed, kept_by }: Revoked): string {
+  if (!listed) return `not revoked ${fingerprint}: kept by ${kept_by.map(keeperText).join(', ')}`;
   const nobody = options.server === true ? 'nobody has it' : 'no node or service of the organization has it';
   const taken = held_by.length > 0 ? `taken from ${namesOf(held_by)}` : nobody;
   return `${already ? 'already revoked' : 'revoked'} ${fingerprint}: ${taken}`;

@@ -34,6 +34,8 @@ export interface Revoked {
   readonly heldBy: readonly KeyHolder[];
   /** It was on the list already. */
   readonly already: boolean;
+  /** It is on the list now; false: only users have it. */
+  readonly listed: boolean;
   /** Users who go on signing with it, as the list of an organization is not about them. */
   readonly keptBy: readonly KeyKeeper[];
 }
@@ -124,7 +126,8 @@ export class RevokedKeys {
     const { read } = this.#repository;
     const keptBy = await usersWith(read, scope, fingerprint);
     if (keptBy.length > 0 && (await holdersOf(read, scope, fingerprint)).length === 0) {
-      return { fingerprint, already: await isListed(read, scope, fingerprint), heldBy: [], keptBy };
+      const listed = await isListed(read, scope, fingerprint);
+      return { fingerprint, already: listed, listed, heldBy: [], keptBy };
     }
     return { ...(await this.#list(scope, revocation, actor)), keptBy };
   }
@@ -164,7 +167,8 @@ export class RevokedKeys {
     for (const { type, name, organization } of holders) {
       if (type === 'node' && organization !== null) await this.#listeners.keyRemoved(organization, name, fingerprint);
     }
-    return { fingerprint, already, heldBy: holders.map(({ type, name }) => ({ type, name })), keptBy: [] };
+    const heldBy = holders.map(({ type, name }) => ({ type, name }));
+    return { fingerprint, already, listed: true, heldBy, keptBy: [] };
   }
 
   /** It may be given to somebody again. Nobody gets it back by this. @throws MusterError `not_found` */

@@ -75,7 +75,7 @@ function routesOf(app: App, auth: Auth, { path, params, permission, tag, list, n
       schema: {
         tags,
         operationId: `revokeKeys${noun}`,
-        summary: `Revoke keys for good, on the list of ${of}: taken from whoever has them, they cannot be registered again. Safe to repeat`,
+        summary: `Revoke keys for good, on the list of ${of}: taken from whoever has them, they cannot be registered again. Safe to repeat. What became of each is in the answer (\`listed\`)`,
         params: schemas.pathParams(params),
         body: schemas.RevokeBody,
         response: { 200: schemas.RevokeAnswer },

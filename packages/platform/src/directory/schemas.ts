@@ -183,6 +183,7 @@ export const RevokeAnswer = Type.Object({
       fingerprint: Type.String(),
       held_by: Holders,
       already: Type.Boolean({ description: 'It was on the list already' }),
+      listed: Type.Boolean({ description: 'It is on the list now; false: nothing was revoked, as only users have it' }),
       kept_by: Type.Array(
         Type.Object({
           type: Type.Literal('user'),

@@ -225,6 +225,16 @@ describe('a node without an agent', () => {
     expect(await processesWith(`sleep ${forAges(5)}`)).toBe(0);
   });
 
+  test('goes on with its command, and takes the next, when the key of the server is replaced at once', async () => {
+    const id = await start('long 5', ['box']);
+    await until('it runs', async () => (await call('GET', `/pushy/jobs/${id}`)).body.nodes.running);
+    const replaced = await server.api.call('POST', '/server-key/rotation', { body: { revoke: true } });
+    expect(replaced).toMatchObject({ status: 200 });
+    expect(await ended(id)).toMatchObject({ status: 'complete', nodes: { succeeded: ['box'] } });
+    await available('box');
+    expect(await ended(await start('true', ['box']))).toMatchObject({ nodes: { succeeded: ['box'] } });
+  });
+
   test('whose host shows another key is refused until that is pinned', async () => {
     const before = await sshd.hostKey('ed25519');
     await sshd.restart({ newKeys: true });

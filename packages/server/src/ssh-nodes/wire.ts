@@ -1,4 +1,10 @@
-import { type CommandSocket, Inbox, type ReceivingSocket, type Sockets } from '@muster/agent/elsewhere';
+import {
+  type CommandSocket,
+  Inbox,
+  type ReceivingSocket,
+  type SocketEvent,
+  type Sockets,
+} from '@muster/agent/elsewhere';
 import { type LocalPeer, LocalPeers } from '@muster/nodes';
 
 interface Dealing {
@@ -55,7 +61,7 @@ export class Wire {
       const inbox = new Inbox();
       let peer: LocalPeer | null = null;
       // Never before `deal` has returned.
-      const later = (event: 'connected' | 'disconnected') =>
+      const later = (event: SocketEvent) =>
         queueMicrotask(() => {
           if (!inbox.closed) tell(event);
         });
@@ -65,11 +71,16 @@ export class Wire {
         peer = null;
         later('disconnected');
       };
+      // The server hangs up when what was agreed with the node holds no more: it would not admit this key again.
+      const refused = (): void => {
+        peer = null;
+        later('refused');
+      };
       const dealing: Dealing = {
         disconnect,
         connect: () => {
           if (peer !== null || inbox.closed) return;
-          peer = this.#peers.connect({ arrived: (frames) => inbox.put(frames.map(bufferOf)), closed: disconnect });
+          peer = this.#peers.connect({ arrived: (frames) => inbox.put(frames.map(bufferOf)), closed: refused });
           later('connected');
         },
       };

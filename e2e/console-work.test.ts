@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Cluster } from './support/cluster.js';
-import { shoot, signIn, violationsOf, visit } from './support/console.js';
+import { shoot, signIn, signInWith, violationsOf, visit } from './support/console.js';
 import { offerCounting, offerGreeting, startFleetToLookAt } from './support/console-fleet.js';
 
 /** The web console, in a browser, on a server with nodes: queues, schedules and rules, long jobs and runbooks. */
@@ -265,6 +265,24 @@ describe('the console', () => {
     await page.getByRole('link', { name: 'greet-twice waits for somebody to agree' }).click();
     const approve = page.getByRole('button', { name: 'Approve …' });
     expect(await approve.getAttribute('title')).toBe('you have asked for it yourself');
+    await shoot(page, 'approval');
+    const ofPane = await page.getByRole('region', { name: 'The approval' }).boundingBox();
+    for (const part of [approve, page.locator('.side .badge')]) {
+      const { x = 0 } = (await part.boundingBox()) ?? {};
+      expect(x - (ofPane?.x ?? 0), 'from the frame').toBeGreaterThan(10);
+    }
+    const order = page.getByLabel('Everything that decides what would be started');
+    expect(await order.evaluate((box) => box.scrollHeight - box.clientHeight)).toBe(0);
+    await cluster.json('user', 'create', 'rita', '--key-out', join(cluster.dir, 'rita.pem'));
+    const { token } = await cluster.json<{ token: string }>('access-token', 'create', '--user', 'rita', '--ttl', '1h');
+    const theirs = await visit(cluster, browser);
+    await signInWith(cluster, theirs.page, token);
+    await theirs.page.goto(page.url());
+    await theirs.page.getByText('It is not yours to decide. Who may: who has push:write.').waitFor();
+    expect(await theirs.page.getByRole('button', { name: 'Approve …' }).count()).toBe(0);
+    await shoot(theirs.page, 'approval-of-others');
+    expect(theirs.harm).toEqual([]);
+    await theirs.context.close();
     await page.getByRole('button', { name: 'Take it back …' }).click();
     await page.getByLabel('Why').fill('not today');
     await page.getByRole('button', { name: 'Refuse it' }).click();

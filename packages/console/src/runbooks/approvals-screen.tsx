@@ -156,12 +156,6 @@ function Detail({ id, again }: { readonly id: string; readonly again: () => void
                       ],
                 )}
               </dl>
-              {approval.order !== null && (
-                // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
-                <section class="shown" aria-label="Everything that decides what would be started" tabIndex={0}>
-                  <pre>{safeText(JSON.stringify(approval.order, null, 2))}</pre>
-                </section>
-              )}
               {approval.status === 'pending' && !approval.may_deny && (
                 <Note>It is not yours to decide. Who may: {safeText(decidersOf(approval))}.</Note>
               )}
@@ -192,6 +186,11 @@ function Detail({ id, again }: { readonly id: string; readonly again: () => void
                   </a>
                 )}
               </div>
+              {approval.order !== null && (
+                <section class="shown whole" aria-label="Everything that decides what would be started">
+                  <pre>{safeText(JSON.stringify(approval.order, null, 2))}</pre>
+                </section>
+              )}
             </div>
           );
         }}

@@ -289,6 +289,23 @@ describe('the console', () => {
     await page.getByText('not today').waitFor();
   });
 
+  it('says which nodes have no agent, and why one is down', async () => {
+    const password = join(cluster.dir, 'password');
+    writeFileSync(password, 'long enough');
+    await cluster.json('secret', 'set', 'box', '--from', password);
+    const where = ['--host', '127.0.0.1:1', '--user', 'ops', '--host-key', `SHA256:${'A'.repeat(43)}`];
+    await cluster.json('ssh-node', 'add', 'box1', ...where, '--password-secret', 'box', '--allow', 'uptime');
+    await page.goto(`${cluster.url}/console/default/nodes?q=via:ssh`);
+    const row = page.getByRole('row', { name: /box1\s+ssh/ });
+    await row.getByText(/ECONNREFUSED/).waitFor();
+    await page.getByText('1 of 4').waitFor();
+    await shoot(page, 'nodes-without-agent');
+    await page.goto(`${cluster.url}/console/default/nodes`);
+    await page.getByRole('row', { name: /web1/ }).waitFor();
+    await shoot(page, 'nodes');
+    await cluster.json('ssh-node', 'rm', 'box1', '--yes');
+  });
+
   it('says who did what and leads there, and who may run commands on a node', async () => {
     await page.goto(`${cluster.url}/console/default/audit?action=runbook.create`);
     await page.getByText('2 entries').waitFor();

@@ -103,11 +103,19 @@ describe('the fleet', () => {
   });
 });
 
+it('is known which nodes have no agent, and why one is down', () => {
+  const down = event(1, 'node.down', { node: 'box1', via: 'ssh' }, { reason: 'ECONNREFUSED' });
+  const fleet = applyToFleet(EMPTY, [down, event(2, 'node.up', { node: 'web1', owner: 'rehab' })]);
+  expect(fleet.get('box1')).toMatchObject({ owner: 'down', via: 'ssh', reason: 'ECONNREFUSED' });
+  expect(fleet.get('web1')).toMatchObject({ via: 'agent' });
+});
+
 const LISTED: ListedNode = {
   node_name: 'web1',
   owner: 'idle',
   owner_since: '2026-11-22T10:00:00Z',
   reason: 'ready for a job',
+  via: 'agent',
   dialect: 'native',
   facts: { os: 'linux', cpus: 8 },
   labels: { role: 'web' },
@@ -122,6 +130,7 @@ describe('filters of nodes', () => {
         ...LISTED,
         node_name: 'db1',
         owner: 'down',
+        via: 'ssh',
         owner_since: '2026-11-22T11:00:00Z',
         labels: { role: 'db' },
       }),
@@ -132,6 +141,7 @@ describe('filters of nodes', () => {
   it.each([
     ['', ['db1', 'web1']],
     ['role:web', ['web1']],
+    ['via:ssh', ['db1']],
     ["cpus >= 8 AND status = 'up'", ['web1']],
     ['availability:unavailable', ['db1']],
     ['command:uptime AND name:db*', ['db1']],

@@ -6,7 +6,7 @@ import { differencesOf } from '../src/nodes/differences.js';
 import { groupsOf, namesTold, narrowed, toldBy } from '../src/nodes/groups.js';
 
 function node(name: string, labels: Values, facts: Values = {}): FleetNode {
-  const told = { owner: 'idle', owner_since: '2026-01-01T00:00:00Z', reason: '', dialect: null } as const;
+  const told = { owner: 'idle', owner_since: '2026-01-01T00:00:00Z', reason: '', via: 'agent', dialect: null } as const;
   return fleetNode({ node_name: name, ...told, labels, facts });
 }
 
@@ -59,6 +59,6 @@ describe('nodes side by side', () => {
       { name: 'cpus', values: ['4', null] },
       { name: 'role', values: ['web', 'db'] },
     ]);
-    expect(same).toEqual(['env']);
+    expect(same).toEqual(['env', 'via']);
   });
 });

@@ -8,7 +8,15 @@ const NOW = Date.parse('2026-11-20T12:00:00Z');
 const ago = (ms: number) => new Date(NOW - ms).toISOString();
 
 function node(name: string, owner: Owner, sinceMs: number): [string, FleetNode] {
-  const told = { job: null, reason: 'why', dialect: null, facts: {}, labels: {}, commands: null };
+  const told = {
+    job: null,
+    reason: 'why',
+    via: 'agent' as const,
+    dialect: null,
+    facts: {},
+    labels: {},
+    commands: null,
+  };
   return [name, { name, owner, since: NOW - sinceMs, ...told }];
 }
 

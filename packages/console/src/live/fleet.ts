@@ -6,6 +6,8 @@ export const OWNERS = ['idle', 'job', 'rehab', 'down'] as const;
 /** Whose a node is. */
 export type Owner = (typeof OWNERS)[number];
 
+export type Via = 'agent' | 'ssh';
+
 export type Values = Readonly<Record<string, string | number | boolean>>;
 
 export interface FleetNode {
@@ -16,6 +18,8 @@ export interface FleetNode {
   /** Since when it has this owner, in milliseconds since the epoch. */
   readonly since: number;
   readonly reason: string;
+  /** `ssh`: it has no agent, and the server runs commands there. */
+  readonly via: Via;
   readonly dialect: string | null;
   readonly facts: Values;
   readonly labels: Values;
@@ -32,6 +36,7 @@ export interface ListedNode {
   readonly owner_since: string;
   readonly job_id?: string;
   readonly reason: string;
+  readonly via: Via;
   readonly dialect: string | null;
   readonly facts: Values;
   readonly labels: Values;
@@ -45,6 +50,7 @@ export function fleetNode(node: ListedNode): FleetNode {
     job: node.job_id ?? null,
     since: Date.parse(node.owner_since),
     reason: node.reason,
+    via: node.via,
     dialect: node.dialect,
     facts: node.facts,
     labels: node.labels,
@@ -79,9 +85,12 @@ function step(node: FleetNode | undefined, name: string, event: LiveEvent): Flee
     case 'node.removed':
       return undefined;
     case 'node.up':
-      return moved(node ?? unknownNode(name, event.at), event, attribute(event, 'owner') ?? 'rehab');
+      return {
+        ...moved(node ?? unknownNode(name, event.at), event, attribute(event, 'owner') ?? 'rehab'),
+        via: viaOf(event),
+      };
     case 'node.down':
-      return moved(node ?? unknownNode(name, event.at), event, 'down');
+      return { ...moved(node ?? unknownNode(name, event.at), event, 'down'), via: viaOf(event) };
     case 'node.owner':
       return moved(node ?? unknownNode(name, event.at), event, attribute(event, 'owner') ?? '');
     case 'node.facts': {
@@ -104,11 +113,16 @@ function unknownNode(name: string, at: number): FleetNode {
     job: null,
     since: at,
     reason: 'not heard yet',
+    via: 'agent',
     dialect: null,
     facts: {},
     labels: {},
     commands: null,
   };
+}
+
+function viaOf(event: LiveEvent): Via {
+  return attribute(event, 'via') === 'ssh' ? 'ssh' : 'agent';
 }
 
 function moved(node: FleetNode, event: LiveEvent, to: string): FleetNode {
@@ -151,6 +165,7 @@ export function attributesOf(node: FleetNode): Readonly<Record<string, string | 
     ...(node.dialect !== null && { dialect: node.dialect }),
     name: node.name,
     status: node.owner === 'down' ? 'down' : 'up',
+    via: node.via,
     availability: node.owner === 'idle' ? 'available' : 'unavailable',
     ...(node.commands !== null && { command: node.commands }),
   };

@@ -12,7 +12,7 @@ export interface Differences {
   readonly same: readonly string[];
 }
 
-/** Labels, facts, protocol and commands of nodes side by side. Pure. */
+/** Labels, facts, protocol, whether there is an agent, and commands of nodes side by side. Pure. */
 export function differencesOf(nodes: readonly FleetNode[]): Differences {
   const all = nodes.map((node) => {
     const { name: _name, status: _status, availability: _availability, command, ...told } = attributesOf(node);

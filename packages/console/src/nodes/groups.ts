@@ -12,7 +12,7 @@ export interface Group {
 const LOOKED_AT = 500;
 
 /** In selectors they are what Muster says of a node, whatever it tells itself. */
-const MUSTERS_OWN: ReadonlySet<string> = new Set(['name', 'status', 'availability', 'dialect', 'command']);
+const MUSTERS_OWN: ReadonlySet<string> = new Set(['name', 'status', 'via', 'availability', 'dialect', 'command']);
 
 /** Names of the labels and facts that nodes have, those of most nodes first. */
 export function namesTold(fleet: Fleet): readonly string[] {

@@ -67,5 +67,5 @@ const MOST_WORDS = 200;
 
 /** Names that a filter may be made of. @param told What nodes tell. */
 export function attributeWords(told: readonly string[]): readonly string[] {
-  return ['name', 'status', 'availability', 'dialect', 'command', ...told].slice(0, MOST_WORDS);
+  return ['name', 'status', 'via', 'availability', 'dialect', 'command', ...told].slice(0, MOST_WORDS);
 }

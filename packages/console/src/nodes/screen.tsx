@@ -162,10 +162,15 @@ function labelsText(labels: FleetNode['labels']): string {
   );
 }
 
+function whyDown({ owner, reason }: FleetNode): string | null {
+  return owner === 'down' ? reason : null;
+}
+
 /** Where there is little room. */
 function below(node: FleetNode): string {
   const { job, labels } = node;
-  const told = [job === null ? '' : `job ${shortId(job)}`, safeText(osOf(node)), labelsText(labels)];
+  const why = safeText(whyDown(node) ?? '');
+  const told = [why, job === null ? '' : `job ${shortId(job)}`, safeText(osOf(node)), labelsText(labels)];
   return told.filter((part) => part !== '').join(' · ');
 }
 
@@ -176,10 +181,18 @@ function columnsOf(org: string): readonly Column<FleetNode>[] {
       head: 'Name',
       track: 'minmax(0, 1.6fr)',
       sortable: true,
-      cell: ({ name }) => (
-        <a class="mono" tabIndex={-1} href={hrefOf(org, { name: 'node', node: name })}>
-          {safeText(name)}
-        </a>
+      cell: ({ name, via }) => (
+        <>
+          <a class="mono" tabIndex={-1} href={hrefOf(org, { name: 'node', node: name })}>
+            {safeText(name)}
+          </a>
+          {via === 'ssh' && (
+            <span class="quiet" title="It has no agent: the server runs commands there over ssh">
+              {' '}
+              ssh
+            </span>
+          )}
+        </>
       ),
     },
     {
@@ -192,17 +205,22 @@ function columnsOf(org: string): readonly Column<FleetNode>[] {
     { id: 'since', head: 'For', track: '64px', sortable: true, cell: ({ since }) => <Ago at={since} /> },
     {
       id: 'job',
-      head: 'Job',
-      track: '90px',
+      head: 'Job, or why down',
+      track: 'minmax(130px, 2.4fr)',
       wide: true,
-      cell: ({ job }) =>
-        job === null ? (
-          <span class="quiet">–</span>
+      cell: (node) => {
+        const { job } = node;
+        const why = safeText(whyDown(node) ?? '–');
+        return job === null ? (
+          <span class="quiet" title={why}>
+            {why}
+          </span>
         ) : (
           <a class="mono" tabIndex={-1} href={hrefOf(org, { name: 'job', id: job })}>
             {shortId(job)}
           </a>
-        ),
+        );
+      },
     },
     {
       id: 'os',
@@ -215,7 +233,7 @@ function columnsOf(org: string): readonly Column<FleetNode>[] {
     {
       id: 'labels',
       head: 'Labels',
-      track: 'minmax(0, 2fr)',
+      track: 'minmax(0, 1.6fr)',
       wide: true,
       cell: ({ labels }) => <span class="quiet">{labelsText(labels)}</span>,
     },

@@ -247,9 +247,10 @@ describe('the console', () => {
     await offerGreeting(cluster);
     await page.goto(`${cluster.url}/console/default/runbooks`);
     await page.getByRole('link', { name: 'greet-web' }).click();
+    await page.getByRole('button', { name: 'Run it …' }).waitFor();
     await page.getByLabel('tries').fill('9');
     await page.getByText('It must be at most 5.').waitFor();
-    expect(await page.getByRole('button', { name: /^Run on/ }).getAttribute('title')).toContain('does not fit');
+    expect(await page.getByRole('button', { name: 'Run it …' }).getAttribute('title')).toContain('does not fit');
     await page.getByLabel('tries').fill('2');
     await page.getByText('greet 2', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Run on 2 nodes …' }).click();

@@ -24,8 +24,11 @@ export function Enrolling() {
       <Command text={`${agent} --name $(hostname) --enroll-file token`} />
       <p>Or both in one line, for a machine that you reach over ssh:</p>
       <Command text={`muster token create | ssh web1 ${agent} --name web1 --enroll-file -`} />
+      <p>Where no agent can be, such as on a switch, the server itself runs commands over ssh:</p>
+      <Command text="muster ssh-node add switch1 --host switch1.example.com --user ops --host-key SHA256:… --key-file id_ed25519 --allow uptime" />
       <p class="quiet">
-        What commands the machine takes, its owner says there, in the agent's settings. Nothing here changes that.
+        What commands a machine with an agent takes, its owner says there, in the agent's settings. Nothing here changes
+        that.
       </p>
     </>
   );

@@ -134,7 +134,7 @@ export function NodeScreen({ name }: { readonly name: string }) {
             <dl class="facts inside">
               <dt>heard</dt>
               <dd>{detail.heard_at === null ? 'never' : <Ago at={Date.parse(detail.heard_at)} word=" ago" />}</dd>
-              <dt>state</dt>
+              <dt>said then</dt>
               <dd>{safeText(detail.state ?? '–')}</dd>
               <dt>agent</dt>
               <dd>{detail.via === 'ssh' ? 'none: the server runs commands there over ssh' : 'its own'}</dd>

@@ -36,7 +36,7 @@ export function FleetPanel({ loaded, again }: Props) {
   }
   const nodes = [...loaded.value.values()];
   const counts = countOwners(nodes);
-  const newest = nodes.reduce<FleetNode | null>(
+  const latest = nodes.reduce<FleetNode | null>(
     (best, node) => (best === null || node.since > best.since ? node : best),
     null,
   );
@@ -48,9 +48,9 @@ export function FleetPanel({ loaded, again }: Props) {
             {plural(nodes.length, 'node')}
           </a>
         </h2>
-        {newest !== null && (
+        {latest !== null && (
           <span class="quiet cut">
-            newest: {safeText(newest.name)} {OWNER_LOOKS[newest.owner].word} <Ago at={newest.since} word=" ago" />
+            last change: {safeText(latest.name)} {OWNER_LOOKS[latest.owner].word} <Ago at={latest.since} word=" ago" />
           </span>
         )}
       </header>

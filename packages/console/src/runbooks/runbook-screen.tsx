@@ -230,7 +230,9 @@ function Run({
         {seen !== null && <Seen preview={seen} />}
         <div class="actions">
           <Action
-            label={seen?.approval === true ? 'Ask for approval …' : `Run on ${plural(count, 'node')} …`}
+            label={
+              seen === null ? 'Run it …' : seen.approval ? 'Ask for approval …' : `Run on ${plural(count, 'node')} …`
+            }
             tone="main-action"
             may={may}
             busy={seen === null}

@@ -1,5 +1,6 @@
 import { Argument, type Command, type Option } from 'commander';
 import { Client, pathOf } from './client.js';
+import type { CommandCounts } from './commands/command.js';
 import type { Key } from './commands/keys.js';
 import { NODE_COLUMNS } from './commands/node/list.js';
 import type { RunbookDetail } from './commands/runbook/api.js';
@@ -41,7 +42,7 @@ export async function completionCandidates(words: readonly string[], world: Worl
   const word = words.at(-1) ?? '';
   const shell: Shell = { world, typed: [], words: undefined, exitCode: 0 };
   const expected = expectedAfter(await createProgram(shell, { serverFlags: false }), before);
-  if (expected === null || word.startsWith('-')) return [];
+  if (expected === null || (word.startsWith('-') && expected.kind !== 'command')) return [];
   try {
     const [passed, last] = isSelector(expected.kind) ? lastConditionOf(word) : ['', word];
     const found = (await candidates(expected, last, { world, before })).map((one) => passed + one);
@@ -63,7 +64,7 @@ function lastConditionOf(word: string): readonly [passed: string, last: string] 
 }
 
 async function candidates(
-  { choices, kind, runbook, keysOf }: Expected,
+  { choices, kind, runbook, keysOf, command }: Expected,
   word: string,
   { world, before }: { readonly world: World; readonly before: readonly string[] },
 ): Promise<readonly string[]> {
@@ -80,6 +81,7 @@ async function candidates(
   if (kind === 'fingerprint') return keysOf === undefined ? [] : asking.fingerprints(keysOf);
   if (kind === 'revoked key') return asking.revokedKeys(before.includes('--server'));
   if (kind === 'key') return asking.keys(settings.credentials.user);
+  if (kind === 'command') return asking.commandWords(command ?? []);
   if (kind !== 'parameter') return asking.candidates(kind, word);
   return runbook === undefined ? [] : asking.parameters(runbook, word);
 }
@@ -93,6 +95,8 @@ interface Expected {
   readonly runbook?: string;
   /** Whose keys are meant. */
   readonly keysOf?: KeyOwner;
+  /** The words before this one of a command of nodes. */
+  readonly command?: readonly string[];
 }
 
 interface KeyOwner {
@@ -100,15 +104,16 @@ interface KeyOwner {
   readonly name: string;
 }
 
-/** Null: a command of nodes, of which nothing is known. */
-function expectedAfter(program: Command, words: readonly string[]): Expected | null {
+/** Null: nothing is known of it. */
+function expectedAfter(program: Command, typed: readonly string[]): Expected | null {
+  const end = typed.indexOf('--');
+  const words = end < 0 ? typed : typed.slice(0, end);
   let place = program;
   const path: string[] = [];
   const operands: string[] = [];
   let run: string | undefined;
   let flag: Option | null = null;
   for (const word of words) {
-    if (word === '--') return null;
     if (word.startsWith('-')) {
       const option = place.options.find(({ long, short }) => long === word || short === word);
       flag = option !== undefined && (option.required || option.optional) ? option : null;
@@ -125,6 +130,10 @@ function expectedAfter(program: Command, words: readonly string[]): Expected | n
       place = child;
       path.push(word);
     }
+  }
+  if (end >= 0) {
+    const takesCommand = place.registeredArguments.some((argument) => isOnlyFirst(argument.name()));
+    return takesCommand ? { kind: 'command', command: typed.slice(end + 1) } : null;
   }
   const runbook = path.join(' ') === 'runbook run' ? operands[0] : run;
   const next = flag ?? place.registeredArguments[operands.length] ?? lastVariadic(place, operands.length);
@@ -231,6 +240,16 @@ class Asking {
   async #names(list: Named): Promise<readonly string[]> {
     const rows = await this.#rows(list, { ...list.only, ...(list.newest === true && { limit: MOST }) });
     return rows.map((row) => String(row[list.named]));
+  }
+
+  /** The next words of commands that nodes say they allow, after these. */
+  async commandWords(before: readonly string[]): Promise<readonly string[]> {
+    const path = this.#client.inOrg('pushy', 'commands');
+    const request = { query: { limit: MOST }, signal: this.#signal };
+    const { commands } = (await this.#client.json('GET', path, request)) as CommandCounts;
+    const said = commands.filter(({ pattern }) => pattern === null).map(({ name }) => name.split(' '));
+    const following = said.filter((words) => before.every((word, at) => words[at] === word));
+    return unique(following.flatMap((words) => words[before.length] ?? []));
   }
 
   /** `se` is the beginning of a parameter, `service=ng` of its value. */

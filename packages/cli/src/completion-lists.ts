@@ -129,7 +129,15 @@ export const EITHER = {
 export type ListedKind = 'node' | 'node column' | keyof typeof EITHER | keyof typeof LISTS | keyof typeof SELECTORS;
 
 /** What a word of a command line may be: of the server, of this machine, of a runbook, of whoever has keys. */
-export type Kind = ListedKind | 'context' | 'parameter' | 'fingerprint' | 'key' | 'revoked key' | 'event attribute';
+export type Kind =
+  | ListedKind
+  | 'context'
+  | 'parameter'
+  | 'fingerprint'
+  | 'key'
+  | 'revoked key'
+  | 'event attribute'
+  | 'command';
 
 /** By what an argument is called. */
 const ARGUMENTS: Readonly<Record<string, Kind>> = {

@@ -40,35 +40,53 @@ export function bashCompletion(program: Command): string {
       `    '${path.join(' ')}') children='${joined(children)}' flags='${joined(flags)}' ;;`,
   );
   return `# muster completion for bash
+_muster_ask() { mapfile -t COMPREPLY < <(muster __complete "$@" 2>/dev/null); }
 _muster() {
   local current="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" place='' children='' flags='' word
-  local known='${knownPaths(program)}'
+  local known='${knownPaths(program)}' of_nodes=''
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    case "$word" in -*) continue ;; esac
+    case "$word" in --) of_nodes=yes; break ;; -*) continue ;; esac
     case "$known" in *"|\${place:+$place }$word|"*) place="\${place:+$place }$word" ;; esac
   done
-  case "$place" in
+  # What stands behind -- is a command of nodes, which has nothing of ours.
+  if [ -z "$of_nodes" ]; then
+    case "$place" in
 ${cases.join('\n')}
-  esac
-  case "$current" in -*) COMPREPLY=($(compgen -W "$flags" -- "$current")); return ;; esac
-  case "$before" in -*) ;; *)
-    COMPREPLY=($(compgen -W "$children" -- "$current"))
-    [ \${#COMPREPLY[@]} -gt 0 ] && return ;;
-  esac
-  # Words of bash end at colons and equals signs, which are part of ours.
-  local line="\${COMP_LINE:0:COMP_POINT}" given
-  read -ra given <<< "$line"
-  case "$line" in *' ') given+=('') ;; esac
-  local whole="\${given[-1]}"
-  whole="\${whole#\\"}"
-  whole="\${whole#\\'}"
-  given[-1]="$whole"
-  mapfile -t COMPREPLY < <(muster __complete "\${given[@]:1}" 2>/dev/null)
-  case "\${COMPREPLY[*]}" in *[:=]) compopt -o nospace 2>/dev/null ;; esac
-  local end
-  for end in : =; do
-    case "$COMP_WORDBREAKS" in *$end*) COMPREPLY=("\${COMPREPLY[@]#"\${whole%"\${whole##*$end}"}"}") ;; esac
+    esac
+    case "$current" in -*) COMPREPLY=($(compgen -W "$flags" -- "$current")); return ;; esac
+    case "$before" in -*) ;; *)
+      COMPREPLY=($(compgen -W "$children" -- "$current"))
+      [ \${#COMPREPLY[@]} -gt 0 ] && return ;;
+    esac
+  fi
+  # The words as they are without quotes. \`from\`: how much of the last one stands before what readline replaces, which begins at an
+  # open quote, or else where words of bash end, as at colons and equals signs, which are part of ours.
+  local line="\${COMP_LINE:0:COMP_POINT}" given=() text='' begun='' quote='' from=0 at char
+  for ((at = 0; at < \${#line}; at++)); do
+    char="\${line:at:1}"
+    if [ -n "$quote" ] && [ "$char" = "$quote" ]; then quote=''
+    elif [ "$quote" = "'" ]; then text+="$char"
+    elif [ "$char" = '\\' ]; then at=$((at + 1)); text+="\${line:at:1}"; begun=yes
+    elif [ -n "$quote" ]; then text+="$char"
+    elif [ "$char" = "'" ] || [ "$char" = '"' ]; then quote="$char"; from=\${#text}; begun=yes
+    elif [[ "$char" != [[:space:]] ]]; then
+      text+="$char"; begun=yes
+      [[ "$char" == [:=] && "$COMP_WORDBREAKS" == *"$char"* ]] && from=\${#text}
+    elif [ -n "$begun" ]; then given+=("$text"); text=''; begun=''; from=0
+    fi
   done
+  _muster_ask "\${given[@]:1}" "$text"
+  # Readline closes a quote behind the only one: an attribute goes on with its values.
+  if [ -n "$quote" ] && [ \${#COMPREPLY[@]} -eq 1 ]; then
+    word="\${COMPREPLY[0]}"
+    case "$word" in *:)
+      _muster_ask "\${given[@]:1}" "$word"
+      [ \${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=("$word") ;;
+    esac
+  fi
+  case "\${COMPREPLY[*]}" in *[:=]) compopt -o nospace 2>/dev/null ;; esac
+  COMPREPLY=("\${COMPREPLY[@]#"\${text:0:from}"}")
+  [ -n "$quote" ] || COMPREPLY=("\${COMPREPLY[@]// /\\\\ }")
   [ \${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -W "$children $flags" -- "$current"))
 }
 complete -o default -F _muster muster
@@ -85,17 +103,17 @@ export function zshCompletion(program: Command): string {
   return `#compdef muster
 # muster completion for zsh
 _muster() {
-  local place='' word
+  local place='' of_nodes='' word
   local -a children flags known_to_server
   local known='${knownPaths(program)}'
   for word in \${words[2,CURRENT-1]}; do
-    case "$word" in -*) continue ;; esac
+    case "$word" in --) of_nodes=yes; break ;; -*) continue ;; esac
     case "$known" in *"|\${place:+$place }$word|"*) place="\${place:+$place }$word" ;; esac
   done
-  case "$place" in
+  [[ -n "$of_nodes" ]] || case "$place" in
 ${cases.join('\n')}
   esac
-  if [[ "\${words[CURRENT]}" == -* ]]; then
+  if [[ "\${words[CURRENT]}" == -* && -z "$of_nodes" ]]; then
     _describe 'muster' flags
     return
   fi
@@ -130,7 +148,7 @@ function __muster_at
   test "$place" = "$argv[1]"
 end
 function __muster_ask
-  muster __complete (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null
+  muster __complete (commandline -opc)[2..-1] (commandline -ct | string trim -l -c '"\\'') 2>/dev/null
 end
 complete -c muster -a '(__muster_ask)'
 ${lines.join('\n')}

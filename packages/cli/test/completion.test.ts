@@ -42,6 +42,11 @@ test('bash offers flags where one is begun, and where nothing else is known', as
   expect(await offered('muster', 'whoami', '')).toContain('--json');
 });
 
+test('bash offers no flags of ours behind --, where a command of nodes stands', async () => {
+  expect(await offered('muster', 'push', 'start', 'role:web', '--', '')).toEqual([]);
+  expect(await offered('muster', 'push', 'start', 'role:web', '--', '-')).toEqual([]);
+});
+
 test('bash completes the flags of the server, which come from its schema', async () => {
   expect(await offered('muster', 'server', '--data-')).toEqual(['--data-dir']);
 });
@@ -76,6 +81,10 @@ describe('what the server knows', () => {
   const node = (node_name: string, role: string) => ({ node_name, facts: { os: 'linux', cpus: 8 }, labels: { role } });
   const NODES = { total: 2, nodes: [node('web1', 'web'), node('web2', 'web')] };
 
+  const COMMANDS = [
+    ...['uname -a', 'restart nginx', 'restart web'].map((name) => ({ name, pattern: null, nodes: 2 })),
+    { name: '/restart (.*)/', pattern: 'restart (.*)', nodes: 1 },
+  ];
   const task = (id: string, queue: string, width: number) => ({ id, queue, status: 'failed', params: { width } });
   /** Lists of whatever is known by its name. */
   const NAMED = [
@@ -93,6 +102,7 @@ describe('what the server knows', () => {
     server = await apiServer({
       'GET /organizations/o/nodes': json(NODES),
       'GET /organizations/o/node_groups': json([{ name: 'canaries' }, { name: 'rest' }]),
+      'GET /organizations/o/pushy/commands': json({ commands: COMMANDS }),
       'GET /organizations/o/queues': json([{ name: 'resize' }]),
       'GET /organizations/o/pushy/jobs': json([{ id: 'af01' }, { id: 'af02' }, { id: 'b0' }]),
       'GET /organizations/o/tasks': json({ tasks: [task('t1', 'resize', 640), task('t2', 'rotate', 90)], next: null }),
@@ -260,6 +270,16 @@ describe('what the server knows', () => {
     [['rule', 'create', 'r', '--run', 'deploy', '--param', 'st'], ['stage=']],
     [['task', 'add', 'resize', '--param', ''], []],
     [['push', 'start', 'role:web', '--', 'we'], []],
+    [
+      ['push', 'start', 'role:web', '--', ''],
+      ['restart', 'uname'],
+    ],
+    [
+      ['push', 'start', 'role:web', '--', 'restart', ''],
+      ['nginx', 'web'],
+    ],
+    [['push', 'start', 'role:web', '--', 'uname', '-'], ['-a']],
+    [['runbook', 'run', 'deploy', '--', ''], []],
     [['node', 'create', 'we'], []],
     [['push', 'start', '--no'], []],
   ])('%j: %j', async (words, expected) => {
@@ -340,6 +360,11 @@ _muster 2>/dev/null; printf '%s\\n' "\${COMPREPLY[@]}"`,
     const stage = "muster runbook run deploy --param stage '=' l";
     expect(ask('muster runbook run deploy --param stage=l', 'stage=live\\n', stage)).toBe('live\n');
     expect(ask('muster node show ', 'web1\\nweb2\\n', "muster node show ''")).toBe('web1\nweb2\n');
+    const quoted = `muster push start "role:web AND en`;
+    const word = `muster push start '"role:web AND en'`;
+    const both = 'role:web AND env:prod\\nrole:web AND env:test\\n';
+    expect(ask(quoted, both, word)).toBe('role:web AND env:prod\nrole:web AND env:test\n');
+    expect(ask(`muster push start "role:we`, 'role:web\\n', `muster push start '"role:we'`)).toBe('role:web\n');
     expect(ask('muster push start --output ', 'live\\nnone\\n', "muster push start --output ''")).toBe('live\nnone\n');
   });
 });

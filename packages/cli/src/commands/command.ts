@@ -11,7 +11,7 @@ interface CountedCommand {
 }
 
 /** `GET …/pushy/commands`. */
-interface CommandCounts {
+export interface CommandCounts {
   readonly commands: readonly CountedCommand[];
   readonly more: number;
   readonly nodes: number;

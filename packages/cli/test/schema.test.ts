@@ -41,6 +41,13 @@ test('`muster schema` lists the commands', async () => {
   for (const name of ['push list', 'task wait', 'event durable rm', 'whoami']) expect(out).toContain(name);
 });
 
+test('of a group the commands below it are named', async () => {
+  const { code, err } = await muster('schema', 'secret');
+  expect(code).not.toBe(0);
+  expect(err).toMatch(/of those below it do .*secret list, .*secret show/);
+  expect((await muster('schema', 'doctors')).err).toContain('prints JSON: muster schema lists those');
+});
+
 test('`muster schema --json` is as its own schema says', async () => {
   const schema = JSON.parse((await muster('schema', 'schema')).out) as object;
   const { code, out } = await muster('schema', '--json');

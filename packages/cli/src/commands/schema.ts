@@ -35,7 +35,9 @@ async function show({ args, world }: Call<object>): Promise<void> {
   const name = args.join(' ').replace(/^muster /, '');
   const printed = Object.hasOwn(PRINTED, name) ? PRINTED[name] : undefined;
   if (printed === undefined) {
-    throw new MusterError('usage', { reason: `no command \`muster ${name}\` prints JSON: muster schema lists those` });
+    const below = Object.keys(PRINTED).filter((each) => each.startsWith(`${name} `));
+    const advice = below.length === 0 ? 'muster schema lists those' : `of those below it do ${below.sort().join(', ')}`;
+    throw new MusterError('usage', { reason: `no command \`muster ${name}\` prints JSON: ${advice}` });
   }
   world.stdout.write(`${JSON.stringify(jsonSchema(name, printed, answersOfRoutes()), null, 2)}\n`);
 }

@@ -134,9 +134,10 @@ module.exports = {
     {
       name: 'console-stands-on-what-browsers-load',
       severity: 'error',
-      comment: 'a page that browsers load: the event client and the filter language, nothing of the server',
+      comment:
+        'a page that browsers load: the event client, the filter language and how CSV is written, nothing of the server',
       from: { path: '^packages/console/src/' },
-      to: { path: '^packages/(?!(selector|fabric|console)/)' },
+      to: { path: '^packages/(?!(selector|fabric|console)/|base/(src|dist)/csv\\.)' },
     },
     {
       name: 'console-takes-the-client-of-the-fabric',

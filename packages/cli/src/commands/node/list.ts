@@ -1,6 +1,6 @@
+import { csvLine } from '@muster/base/csv';
 import type { Command } from 'commander';
 import type { NodeState } from '../../api.js';
-import { csvLine } from '../../csv.js';
 import { MusterError } from '../../errors.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
 import { timeText } from '../../summary.js';

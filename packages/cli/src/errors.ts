@@ -112,6 +112,13 @@ export const CLI_ERRORS = declareErrors({
     message: '{file} is no whole export of the audit: {reason}. What is missing is unknown',
     fix: 'Export it again, all of it: `muster audit export` without --after-seal; or ask the server: `muster audit verify`.',
   },
+  audit_forged: {
+    status: 500,
+    exit: 1,
+    message:
+      'forged entries in the audit: {count}, written, or changed before they were sealed, by none of the servers: {ids}',
+    fix: 'Look at them (`muster audit --after {before} --limit 1` for the first), and find out who could write to the database. They stay in the audit: once looked into, `--known-forged {count}` fails only for more.',
+  },
   not_agreed: { status: 400, exit: 1, message: 'nothing was done', fix: 'Answer with y to go on.' },
   demo_failed: {
     status: 500,

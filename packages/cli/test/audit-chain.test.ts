@@ -92,19 +92,38 @@ test('verify reads the audit of the server, and says its head', async () => {
   expect(JSON.parse((await muster('verify', '--json')).out)).toMatchObject({ entries: 3, seals: 2, head });
 });
 
-test('verify says how many entries are sealed as forged', async () => {
+test('verify fails where entries are sealed as forged, until so many are known', async () => {
   const exported = (await muster('export')).out;
   const entries = [entry(4, 'forged')];
   const hash = chainHash(head, entries);
   const last = { number: 3, entries: 1, at: AT, hash };
   const seal = signSeal(createPrivateKey(keys.privateKey), 'o1', last);
   const path = file('forged.jsonl', `${exported}${entries[0]}\n${JSON.stringify({ seal })}\n`);
-  const { code, out } = await muster('verify', path);
-  expect([code, out.split('\n')[1]]).toEqual([
-    0,
-    expect.stringMatching(/^Of them 1 was written, .*: outcome forged\.$/),
+  const { code, out, err } = await muster('verify', path);
+  expect([code, out.split('\n')[0]]).toEqual([1, '4 entries in 3 seals are as they were sealed.']);
+  expect(err).toContain('forged entries in the audit: 1, written, or changed before they were sealed');
+  expect(err).toContain('`muster audit --after 3 --limit 1`');
+  const told = await muster('verify', path, '--json');
+  expect([told.code, JSON.parse(told.out)]).toEqual([
+    1,
+    expect.objectContaining({ entries: 4, forged: 1, broken: null }),
   ]);
-  expect(JSON.parse((await muster('verify', path, '--json')).out)).toMatchObject({ entries: 4, forged: 1 });
+  expect((await muster('verify', path, '--known-forged', '1')).code).toBe(0);
+});
+
+test('verify --json says of a broken chain where it breaks, and what is before that', async () => {
+  const { out } = await muster('export');
+  const path = file('broken.jsonl', out.replace('"target":"J3"', '"target":"J9"'));
+  const broken = await muster('verify', path, '--json');
+  expect([broken.code, JSON.parse(broken.out)]).toEqual([
+    1,
+    expect.objectContaining({
+      ...{ entries: 2, forged: 0, seals: 1, head: first?.seal.hash },
+      broken: { seal: 2, reason: expect.stringContaining('its entries are not those that were sealed') },
+    }),
+  ]);
+  const cut = await muster('verify', file('cut.jsonl', out.slice(0, -20)), '--json');
+  expect([cut.code, JSON.parse(cut.out)]).toMatchObject([1, { broken: { seal: null } }]);
 });
 
 test('verify knows a head of an earlier time, and misses one that was cut off', async () => {

@@ -92,7 +92,9 @@ export const NODES: Readonly<Record<string, Printed>> = {
       seals: integer(),
       head: text('Hash of the last seal'),
       key: text('Fingerprint'),
+      broken: orNull(object({ seal: orNull(integer('The first that is not as it was sealed')), reason: text() })),
     }),
+    'Of a chain that is broken: what is before that.',
   ),
   doctor: document(
     object({

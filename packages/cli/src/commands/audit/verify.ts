@@ -5,13 +5,19 @@ import type { Command } from 'commander';
 import { MusterError } from '../../errors.js';
 import { readingOf } from '../../files.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
+import { count } from '../queue/settings.js';
 import { type Chain, chainOfFile, chainOfServer, type OfServer } from './chain.js';
 
 interface VerifyOptions extends OfServer {
   readonly publicKey?: string;
   readonly head?: string;
+  readonly knownForged: number;
 }
 
+/** With these a chain is read until where it breaks. */
+const BROKEN: ReadonlySet<string> = new Set(['audit_broken', 'audit_cut']);
+/** Of entries that are forged. */
+const MOST_NAMED = 10;
 const HASH = /^[0-9a-f]{64}$/;
 
 export function addVerify(parent: Command, shell: Shell): void {
@@ -28,6 +34,12 @@ export function addVerify(parent: Command, shell: Shell): void {
   command
     .option('--public-key <file>', 'PEM of the server’s key, so that no other key is believed')
     .option('--head <hash>', 'of an earlier time: it must be part of the chain, or its end was cut off or replaced')
+    .option(
+      '--known-forged <n>',
+      'so many forged entries have been looked into: only more of them fail',
+      count('--known-forged', 0),
+      0,
+    )
     .option('--of-server', 'of what concerns the whole server, and no one organization (server administrators)');
   does<VerifyOptions>(command, shell, async (call) => {
     const { out, world, options } = call;
@@ -41,25 +53,22 @@ export function addVerify(parent: Command, shell: Shell): void {
       throw new MusterError('usage', {
         reason: `--head takes the 64 hex digits that verify prints, and not '${options.head}'`,
       });
-    let found = options.head === undefined;
-    let forged = 0;
-    for await (const { seal, entries } of chain.sealed) {
-      reader.take(seal, entries);
-      forged += entries.filter(isForged).length;
-      found ||= seal.hash === options.head;
+    const forged: number[] = [];
+    const told = (broken: MusterError | null) => {
+      const { number: seals, hash: head } = reader.head;
+      const { seal = null, reason } = broken?.details ?? {};
+      const how = broken === null ? null : { seal, reason };
+      out.document({ entries: reader.entries, forged: forged.length, seals, head, key: key.fingerprint, broken: how });
+    };
+    try {
+      await readAll(chain, reader, options.head, forged);
+    } catch (error) {
+      if (error instanceof MusterError && BROKEN.has(error.code)) told(error);
+      throw error;
     }
+    told(null);
     const { number: seals, hash: head } = reader.head;
-    if (!found)
-      throw new MusterError('audit_broken', {
-        seal: seals + 1,
-        reason: `no seal has the hash ${options.head}: the end was cut off, or replaced`,
-      });
-    out.document({ entries: reader.entries, forged, seals, head, key: key.fingerprint });
     out.line(`${reader.entries} entries in ${seals} seals are as they were sealed.`);
-    if (forged > 0)
-      out.line(
-        `Of them ${forged} ${forged === 1 ? 'was' : 'were'} written, or changed before it was sealed, by none of the servers: outcome forged.`,
-      );
     out.fields([
       ['Head', head],
       ['Key', key.fingerprint],
@@ -70,7 +79,31 @@ export function addVerify(parent: Command, shell: Shell): void {
           ? 'Whether the audit goes on after this head a file cannot tell: `muster audit verify --head HASH` asks the server.'
           : 'Keep the head elsewhere: with --head it tells later whether the end was cut off.',
       );
+    if (forged.length > options.knownForged)
+      throw new MusterError('audit_forged', {
+        count: forged.length,
+        ids: `${forged.slice(0, MOST_NAMED).join(', ')}${forged.length > MOST_NAMED ? ', …' : ''}`,
+        before: Math.max(0, (forged[0] ?? 1) - 1),
+      });
   });
+}
+
+/**
+ * @param forged Ids of such entries are added to it.
+ * @throws MusterError `audit_broken`, `audit_cut`
+ */
+async function readAll(chain: Chain, reader: ChainReader, head: string | undefined, forged: number[]): Promise<void> {
+  let found = head === undefined;
+  for await (const { seal, entries } of chain.sealed) {
+    reader.take(seal, entries);
+    forged.push(...entries.flatMap(forgedId));
+    found ||= seal.hash === head;
+  }
+  if (!found)
+    throw new MusterError('audit_broken', {
+      seal: reader.head.number + 1,
+      reason: `no seal has the hash ${head}: the end was cut off, or replaced`,
+    });
 }
 
 function chainOf(call: Call<VerifyOptions>): Promise<Chain> {
@@ -82,7 +115,8 @@ function chainOf(call: Call<VerifyOptions>): Promise<Chain> {
   });
 }
 
-/** @param entry As it was sealed: JSON. */
-function isForged(entry: string): boolean {
-  return (JSON.parse(entry) as { readonly outcome?: unknown }).outcome === 'forged';
+/** @param entry As it was sealed: JSON. @returns its id where it is forged */
+function forgedId(entry: string): number[] {
+  const { id, outcome } = JSON.parse(entry) as { readonly id: number; readonly outcome: unknown };
+  return outcome === 'forged' ? [id] : [];
 }

@@ -89,6 +89,15 @@ test('create --audit brings the audit, and show tells how far it came', async ()
   expect(shown).toMatch(/On +the audit/);
   expect(shown).toMatch(/Arrived +seal 41 of 45/);
   expect(shown).toMatch(/Failed +2 times, the last: HTTP 503, down/);
+  const usual = SIEM.trail;
+  try {
+    SIEM.trail = { ...usual, arrived: 48, response_code: 500, detail: '' };
+    const cut = await told('show', 'siem');
+    expect(cut).toMatch(/Arrived +seal 48 of 45: 3 that arrived are gone here/);
+    expect(cut).toMatch(/Failed +2 times, the last: HTTP 500$/m);
+  } finally {
+    SIEM.trail = usual;
+  }
   await told('set', 'siem', '--after-seal', '0');
   expect(sent()).toEqual({ after_seal: 0 });
 });

@@ -10,12 +10,18 @@ import { sharedKey } from './support/personas.js';
 
 let directory: Directory;
 let forged: (readonly number[])[];
+let cuts: unknown[];
 let keys: { present: ServerKey; readonly next: null; readonly links: readonly [] };
 
 beforeEach(async () => {
   forged = [];
+  cuts = [];
   keys = { present: serverKey(sharedKey().privateKey), next: null, links: [] };
-  directory = await openDirectory(undefined, { serverKeys: keys, forgedFound: (ids) => forged.push(ids) });
+  directory = await openDirectory(undefined, {
+    serverKeys: keys,
+    forgedFound: (ids) => forged.push(ids),
+    auditCut: (cut) => cuts.push(cut),
+  });
 });
 afterEach(() => directory.close());
 
@@ -229,6 +235,16 @@ describe('entries of the audit', () => {
 
     const tamper = (sql: (trx: Parameters<Parameters<Directory['store']['transact']>[0]>[0]) => Promise<unknown>) =>
       directory.store.transact(async (trx) => void (await sql(trx)));
+    const followed = (seal: number) =>
+      tamper((trx) =>
+        trx
+          .insertInto('audit_trails')
+          .values({
+            ...{ notification_id: 'n1', org_id: directory.organization.id, seal, attempts: 0, next_attempt: 0 },
+            ...{ response_code: 204, detail: '', last_sent: 0 },
+          })
+          .execute(),
+      );
     const broken = (seal: number) => ({ code: 'audit_broken', details: { seal } });
 
     test('and changed later: the seal is broken', async () => {
@@ -239,6 +255,22 @@ describe('entries of the audit', () => {
     test('and deleted later: the seal is broken', async () => {
       await tamper((trx) => trx.deleteFrom('audit').where('target', '=', 'J3').execute());
       await expect(read()).rejects.toMatchObject(broken(2));
+    });
+
+    test('and brought to somebody cannot be cut off: it is told, no number is given again, and the gap stays', async () => {
+      await followed(2);
+      await tamper((trx) => trx.deleteFrom('audit_seals').where('number', '=', 2).execute());
+      await tamper((trx) => trx.deleteFrom('audit').where('seal', '=', 2).execute());
+      // Nobody sees it by the chain alone.
+      expect((await read()).head.number).toBe(1);
+      await write('J4');
+      await directory.auth.auditSeals.seal();
+      expect(cuts).toEqual([{ orgId: directory.organization.id, last: 1, brought: 2 }]);
+      expect((await chain()).map(({ seal }) => seal.number)).toEqual([1, 3]);
+      await expect(read()).rejects.toMatchObject(broken(3));
+      await write('J5');
+      await directory.auth.auditSeals.seal();
+      expect(cuts).toHaveLength(1);
     });
 
     test('cannot get others among them', async () => {

@@ -247,6 +247,30 @@ describe('who follows the audit', () => {
     await expect.poll(() => jobs()).toEqual(['a', 'b']);
   });
 
+  it('begins after no seal that is not there', async () => {
+    await happens('a');
+    await expect(follow({ after_seal: 2 })).rejects.toMatchObject({ code: 'invalid_field' });
+    await follow({ after_seal: 1 });
+    await expect(change({ after_seal: 9 })).rejects.toMatchObject({ details: { field: 'after_seal' } });
+  });
+
+  it('gets what happens after the end was deleted that it has, with numbers that it does not know', async () => {
+    const made = await follow();
+    await start();
+    for (const job of ['a', 'b', 'c']) await happens(job);
+    await expect.poll(() => state(made)).toMatchObject({ seal: 3 });
+    await directory.store.transact(async (trx) => {
+      await trx.deleteFrom('audit').where('seal', '>', 1).execute();
+      await trx.deleteFrom('audit_seals').where('number', '>', 1).execute();
+    });
+    expect(await state(made)).toMatchObject({ seal: 3, sealed: 1 });
+    await happens('d');
+    await expect.poll(() => jobs()).toEqual(['a', 'b', 'c', 'd']);
+    await expect.poll(() => state(made)).toMatchObject({ seal: 4, sealed: 4 });
+    expect(new Set(got.map(({ id }) => id)).size).toBe(4);
+    expect(verified).toThrow('its entries are not those that were sealed');
+  });
+
   it('is tried again at once when it is changed, and what was under way goes to the new target too', async () => {
     const made = await follow();
     await start();

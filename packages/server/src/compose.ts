@@ -95,6 +95,8 @@ export function compose({ serverKeys, sealingKey, transport, places, ...around }
     sealingFailed: warn('entries of the audit could not be sealed; trying again'),
     forgedFound: (ids) =>
       logger.error({ ids }, 'entries of the audit were written, or changed, by none of the servers'),
+    auditCut: (cut) =>
+      logger.error(cut, 'the end of the audit was deleted: seals that were brought elsewhere are gone'),
     remnantsFailed: warn('what is left of deleted organizations could not be deleted'),
     standingFailed: warn('rights of open streams could not be looked at after a change'),
   });

@@ -230,13 +230,20 @@ function tell({ out }: Call<object>, one: Notification): void {
 }
 
 function tellTrail({ arrived, sealed, attempts, response_code: code, detail, last_sent, next_attempt }: Trail) {
-  const answer = [code === null ? [] : `HTTP ${code}`, detail ?? []].flat().join(', ');
+  const answer = [code === null ? '' : `HTTP ${code}`, detail ?? ''].filter((part) => part !== '').join(', ');
   return [
-    ['Arrived', `seal ${arrived} of ${sealed}`] as const,
+    ['Arrived', arrivedText(arrived, sealed)] as const,
     ...(last_sent === null ? [] : [['Last sent', timeText(last_sent)] as const]),
     ...(attempts === 0 ? [] : [['Failed', `${attempts} times, the last: ${answer}`] as const]),
     ...(attempts === 0 ? [] : [['Sent again', timeText(next_attempt)] as const]),
   ];
+}
+
+/** What arrived was there: that it is gone, nobody but who can write to the database has done. */
+function arrivedText(arrived: number, sealed: number): string {
+  const text = `seal ${arrived} of ${sealed}`;
+  if (arrived <= sealed) return text;
+  return `${text}: ${arrived - sealed} that arrived are gone here, deleted from the database`;
 }
 
 function addDeliveries(notification: Command, shell: Shell): void {

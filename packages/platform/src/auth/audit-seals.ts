@@ -17,8 +17,19 @@ export interface AuditSealsDeps {
   readonly marks: AuditMarks;
   /** Entries were found that no server has written as they stand. */
   readonly forged: (ids: readonly number[]) => void;
+  /** Seals that were brought to somebody are gone: the end of a chain was deleted. */
+  readonly cut: (cut: CutChain) => void;
   /** Entries could not be sealed; it is tried again. */
   readonly failed: (error: unknown) => void;
+}
+
+/** The end of a chain that was deleted. */
+export interface CutChain {
+  readonly orgId: string;
+  /** The last seal that there is. */
+  readonly last: number;
+  /** The last that somebody has who follows the audit. */
+  readonly brought: number;
 }
 
 /** Instead of the id of an organization, in seals of entries that are of none. */
@@ -138,6 +149,7 @@ export class AuditSeals {
     const { recorder, clock, keys, marks } = this.#deps;
     let forged: readonly number[] = [];
     let unknown = false;
+    let cuts: readonly CutChain[] = [];
     const sealed = await recorder.transact(async (trx, record) => {
       const key = keys.present.privateKey;
       const now = clock.now();
@@ -149,6 +161,7 @@ export class AuditSeals {
         .limit(AUTH_LIMITS.sealedAtOnce)
         .execute();
       const judged = found.map((row) => ({ row, verdict: marks.judge(row, now) }));
+      cuts = [];
       forged = judged.filter(({ verdict }) => verdict === 'forged').map(({ row }) => row.id);
       unknown = judged.some(({ verdict }) => verdict === 'unknown');
       const rows = judged
@@ -159,7 +172,11 @@ export class AuditSeals {
         await trx.updateTable('audit').set({ outcome: 'forged' }).where('id', 'in', forged).execute();
       for (const [orgId, own] of groupsOf(rows, (row) => row.org_id ?? OF_NONE)) {
         const last = await lastSeal(trx, orgId);
-        const number = (last?.number ?? 0) + 1;
+        const brought = await lastBrought(trx, orgId);
+        const cut: CutChain = { orgId, last: last?.number ?? 0, brought };
+        if (brought > cut.last) cuts = [...cuts, cut];
+        // A number that somebody has is given to no other seal: who follows would take it for the same, and the gap stays.
+        const number = Math.max(cut.last, brought) + 1;
         const hash = chainHash(last?.hash ?? NO_HASH, own.map(textOf));
         const sealed = { number, entries: own.length, at: new Date(now).toISOString(), hash };
         const { signature } = signSeal(key, orgId, sealed);
@@ -181,6 +198,7 @@ export class AuditSeals {
       return rows.length;
     });
     if (forged.length > 0) this.#deps.forged(forged);
+    for (const cut of cuts) this.#deps.cut(cut);
     if (unknown) this.#after(AUTH_LIMITS.forgedAfterMs);
     return sealed;
   }
@@ -242,4 +260,10 @@ function lastSeal(trx: Trx, orgId: string) {
     .orderBy('number', 'desc')
     .limit(1)
     .executeTakeFirst();
+}
+
+/** The last seal that arrived at somebody who follows the audit of this organization; 0: none. */
+async function lastBrought(trx: Trx, orgId: string): Promise<number> {
+  const trails = trx.selectFrom('audit_trails').select('seal').where('org_id', '=', orgId);
+  return (await trails.orderBy('seal', 'desc').limit(1).executeTakeFirst())?.seal ?? 0;
 }

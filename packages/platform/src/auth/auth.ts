@@ -5,7 +5,7 @@ import type { Recorder } from '../log/recorder.js';
 import { type FetchJson, fetchJson } from '../outbound/fetch-json.js';
 import { Audit } from './audit.js';
 import { AuditMarks } from './audit-marks.js';
-import { AuditSeals } from './audit-seals.js';
+import { AuditSeals, type CutChain } from './audit-seals.js';
 import { Authentication } from './authentication.js';
 import { Changes, type RandomBytes, type Trx } from './changes.js';
 import { Enrolment } from './enrolment.js';
@@ -56,6 +56,8 @@ export interface AuthDeps {
   readonly sealingFailed?: (error: unknown) => void;
   /** By their ids, entries of the audit that no server has written as they stand. */
   readonly forgedFound?: (ids: readonly number[]) => void;
+  /** Seals of the audit are gone that were brought to somebody. */
+  readonly auditCut?: (cut: CutChain) => void;
   /** Of all layers of the process. */
   readonly rights: readonly DeclaredRights[];
   /** Sessions that have ended could not be deleted, or signs of life of others stored; it is tried again. */
@@ -121,7 +123,7 @@ export function createAuth(deps: AuthDeps): Auth {
   const repository = new AuthRepository(store, clock);
   const { serverKeys: keys } = deps;
   const marks = new AuditMarks(keys);
-  const { sealingFailed = () => undefined, forgedFound = () => undefined } = deps;
+  const { sealingFailed = () => undefined, forgedFound = () => undefined, auditCut = () => undefined } = deps;
   const auditSeals = new AuditSeals({
     store,
     recorder,
@@ -130,6 +132,7 @@ export function createAuth(deps: AuthDeps): Auth {
     marks,
     failed: sealingFailed,
     forged: forgedFound,
+    cut: auditCut,
   });
   const audit = new Audit({ store, clock, marks, failed: deps.auditFailed, written: () => auditSeals.due() });
   const changes = new Changes({ recorder, repository, audit, clock, random });

@@ -116,7 +116,7 @@ export class NotificationDirectory {
           .where('id', '=', id)
           .executeTakeFirstOrThrow();
         if (numUpdatedRows === 0n) throw new MusterError('not_found', { kind: 'notification', name });
-        if (after.follows === 'audit') await resumeTrail(trx, id, afterSeal, after.updatedAt);
+        if (after.follows === 'audit') await resumeTrail(trx, after, afterSeal, after.updatedAt);
       },
     );
     this.#changed();

@@ -2,6 +2,7 @@ import { timeOf } from '@muster/fabric';
 import type { Schema } from '@muster/store';
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import type { AuditSeals, Sealed } from '../auth/audit-seals.js';
+import { MusterError } from '../errors.js';
 import { OUTBOUND_LIMITS } from '../outbound/limits.js';
 import type { Sent } from '../outbound/webhook.js';
 import '../schema/tables.js';
@@ -19,13 +20,17 @@ export interface TrailState extends StoredTrail {
 /** What is told of the audit. */
 export const AUDIT_TYPE = 'muster.audit';
 
-/** @param seal The last that the receiver has, or does not want; 0: it gets all. */
+/**
+ * @param seal The last that the receiver has, or does not want; 0: it gets all.
+ * @throws MusterError `invalid_field`
+ */
 export async function beginTrail(
   trx: Transaction<Schema>,
   { id, org }: Pick<Notification, 'id' | 'org'>,
   seal: number,
   now: number,
 ): Promise<void> {
+  await checkSealed(trx, org.id, seal);
   const fresh = { attempts: 0, next_attempt: now, response_code: null, detail: null, last_sent: null };
   await trx
     .insertInto('audit_trails')
@@ -33,15 +38,33 @@ export async function beginTrail(
     .execute();
 }
 
-/** It is tried again at once. @param seal Where it goes on; undefined: where it is. */
+/**
+ * It is tried again at once.
+ * @param seal Where it goes on; undefined: where it is.
+ * @throws MusterError `invalid_field`
+ */
 export async function resumeTrail(
   trx: Transaction<Schema>,
-  id: string,
+  { id, org }: Pick<Notification, 'id' | 'org'>,
   seal: number | undefined,
   now: number,
 ): Promise<void> {
+  if (seal !== undefined) await checkSealed(trx, org.id, seal);
   const rows = trx.updateTable('audit_trails').where('notification_id', '=', id);
   await rows.set({ attempts: 0, next_attempt: now, ...(seal !== undefined && { seal }) }).execute();
+}
+
+/** What a trail says to have arrived was there once: where it is gone, it was deleted. @throws MusterError `invalid_field` */
+async function checkSealed(trx: Transaction<Schema>, orgId: string, seal: number): Promise<void> {
+  const sealed = await lastSealed(trx, orgId);
+  if (seal > sealed)
+    throw new MusterError('invalid_field', { field: 'after_seal', reason: `the last seal that there is is ${sealed}` });
+}
+
+/** 0: none. */
+async function lastSealed(read: Kysely<Schema>, orgId: string): Promise<number> {
+  const seals = read.selectFrom('audit_seals').select('number').where('org_id', '=', orgId);
+  return (await seals.orderBy('number', 'desc').limit(1).executeTakeFirst())?.number ?? 0;
 }
 
 export async function endTrail(trx: Transaction<Schema>, id: string): Promise<void> {
@@ -58,8 +81,7 @@ export async function trailsOf(
   if (first === undefined) return new Map();
   const ids = following.map(({ id }) => id);
   const rows = await read.selectFrom('audit_trails').selectAll().where('notification_id', 'in', ids).execute();
-  const seals = read.selectFrom('audit_seals').select('number').where('org_id', '=', first.org.id);
-  const sealed = (await seals.orderBy('number', 'desc').limit(1).executeTakeFirst())?.number ?? 0;
+  const sealed = await lastSealed(read, first.org.id);
   return new Map(rows.map((row) => [row.notification_id, { ...row, sealed }]));
 }
 

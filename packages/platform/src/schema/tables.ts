@@ -351,7 +351,7 @@ declare module '@muster/store' {
     /** Of the entries of an organization, or of none (''): each with all before it. See `audit-chain.ts`. */
     audit_seals: {
       org_id: string;
-      /** From 1, without gaps. */
+      /** From 1, without gaps but where the end was deleted that somebody has. */
       number: number;
       entries: number;
       at: number;

@@ -147,7 +147,9 @@ describe('who signs in', () => {
     await create();
     const given = await idToken({ groups: ['/ops'] });
     const { token } = await signIn(given);
-    const [entry] = await directory.auth.audit.page({ orgId: directory.organization.id, limit: 1 });
+    const [entry, made] = await directory.auth.audit.page({ orgId: directory.organization.id, limit: 2 });
+    // A group that is not there yet is made by whoever is the first in it.
+    expect(made).toMatchObject({ action: 'group.set', target: 'operators', detail: { issuer: 'work', users: 'jdoe' } });
     expect(entry).toMatchObject({
       ...{ action: 'login.begin', target: 'jdoe', actor: { name: 'jdoe', kind: 'user', address: '192.0.2.1' } },
       detail: { issuer: 'work', ttl: 3600, created: false, joined: 'operators', left: '' },

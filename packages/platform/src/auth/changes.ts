@@ -72,12 +72,12 @@ export class Changes {
 
   /**
    * `work` may run again after a serialization failure; it only touches `trx`. What `changed` calls no change is neither
-   * audited nor told.
+   * audited nor told. What comes with it in the same organization it says with `also`: it is audited and told before it.
    * @throws MusterError `organization_not_found` when the organization was deleted in the meantime.
    */
   async apply<Result>(
     change: Change,
-    work: (trx: Trx) => Promise<Result>,
+    work: (trx: Trx, also: (more: Change) => void) => Promise<Result>,
     scope: ChangeScope = 'anything',
     changed: (result: Result) => boolean = () => true,
   ): Promise<Result> {
@@ -85,11 +85,13 @@ export class Changes {
     const { orgId } = change;
     const result = await recorder.transact(async (trx, record) => {
       const members = orgId === null ? await organizationsOf(trx, change.concerns) : [];
-      const done = await work(trx);
+      const all: Change[] = [];
+      const done = await work(trx, (more) => all.push(more));
+      all.push(change);
       const told = orgId === null ? members : [await requireOrganization(trx, orgId)];
       if (changed(done)) {
-        await audit.within(trx, { ...change, outcome: 'done' });
-        record(told.map((organization) => eventOf(change, organization)));
+        for (const one of all) await audit.within(trx, { ...one, outcome: 'done' });
+        record(all.flatMap((one) => told.map((organization) => eventOf(one, organization))));
       }
       return done;
     });

@@ -47,7 +47,7 @@ export async function inPieces<Row>(rows: readonly Row[], insert: (rows: Row[]) 
   for (let at = 0; at < rows.length; at += INSERT_ROWS) await insert(rows.slice(at, at + INSERT_ROWS));
 }
 
-/** A group comes into being with its first member. */
+/** A group comes into being with its first member. @returns whether it has now */
 export async function addToGroup(
   trx: Trx,
   orgId: string,
@@ -55,8 +55,10 @@ export async function addToGroup(
   kind: MemberKind,
   member: string,
   now: number,
-): Promise<void> {
+): Promise<boolean> {
   const name = canonicalGroup(group);
+  const held = trx.selectFrom('groups').select('name').where('org_id', '=', orgId).where('name', '=', name);
+  const made = (await held.executeTakeFirst()) === undefined;
   await trx
     .insertInto('groups')
     .values({ org_id: orgId, name, created_at: now, exclusive: isDeployedSpelling(group) ? 1 : 0 })
@@ -67,6 +69,7 @@ export async function addToGroup(
     .values({ org_id: orgId, group_name: name, kind, member })
     .onConflict((conflict) => conflict.doNothing())
     .execute();
+  return made;
 }
 
 /**

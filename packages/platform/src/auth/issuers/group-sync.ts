@@ -22,15 +22,16 @@ export function syncOf(mapped: readonly string[], given: ReadonlySet<string>, he
   return { joined, left };
 }
 
+/** @returns `made`: groups that were not there before. */
 export async function syncGroups(
   trx: Trx,
   orgId: string,
   { user, groups }: { readonly user: string; readonly groups: ReadonlySet<string> },
   rules: Pick<SignInRules, 'groups'>,
   now: number,
-): Promise<Synced> {
+): Promise<Synced & { readonly made: readonly string[] }> {
   const mapped = mappedGroups(rules);
-  if (mapped.length === 0) return { joined: [], left: [] };
+  if (mapped.length === 0) return { joined: [], left: [], made: [] };
   const own = trx.selectFrom('group_members').select('group_name').where('org_id', '=', orgId);
   const rows = await own
     .where('kind', '=', 'user')
@@ -38,7 +39,8 @@ export async function syncGroups(
     .where('group_name', 'in', mapped)
     .execute();
   const { joined, left } = syncOf(mapped, groups, new Set(rows.map(({ group_name }) => group_name)));
-  for (const group of joined) await addToGroup(trx, orgId, group, 'user', user, now);
+  const made: string[] = [];
+  for (const group of joined) if (await addToGroup(trx, orgId, group, 'user', user, now)) made.push(group);
   if (left.length > 0) {
     await trx
       .deleteFrom('group_members')
@@ -48,5 +50,5 @@ export async function syncGroups(
       .where('group_name', 'in', left)
       .execute();
   }
-  return { joined, left };
+  return { joined, left, made };
 }

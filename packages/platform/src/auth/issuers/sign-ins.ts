@@ -189,14 +189,16 @@ export class SignIns {
     const actor: Actor = { name: user, kind: 'user', address };
     await this.#changes.apply(
       { orgId: organization.id, actor, action: 'login.begin', target: user, detail },
-      async (trx) => {
+      async (trx, also) => {
         await requireIssuer(trx, issuer);
         if (state !== null && !(await useOnce(trx, organization, state, now))) throw new MusterError('sign_in_expired');
         if (proved.once !== null && !(await useOnce(trx, organization, proved.once, now)))
           throw new MusterError('invalid_jwt', { reason: 'somebody has signed in with it before' });
         const known = await memberId(trx, organization, user);
         if (known === null) await this.#create(trx, organization, { id: principalId, user, rules, now });
-        const { joined, left } = await syncGroups(trx, organization.id, proved, rules, now);
+        const { joined, left, made } = await syncGroups(trx, organization.id, proved, rules, now);
+        for (const target of made)
+          also({ orgId: organization.id, actor, action: 'group.set', target, detail: { issuer: name, users: user } });
         Object.assign(detail, { created: known === null, joined: joined.join(' '), left: left.join(' ') });
         const bearer = known ?? principalId;
         await requireRoom(trx, bearer, now);

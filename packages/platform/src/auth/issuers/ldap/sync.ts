@@ -166,12 +166,14 @@ export class DirectorySync {
     const change = { ...this.#change(issuer, user), action: 'login.sync', detail } as const;
     await changes.apply(
       change,
-      async (trx) => {
+      async (trx, also) => {
         await requireIssuer(trx, issuer);
         const rows = trx.selectFrom('directory_users').select('org_id').where('issuer_id', '=', issuer.id);
         // Deleted, or no member any more.
         if ((await rows.where('principal_id', '=', id).executeTakeFirst()) === undefined) return false;
         const done = await syncGroups(trx, organization.id, { user, groups }, ldap, changes.now);
+        for (const target of done.made)
+          also({ ...change, action: 'group.set', target, detail: { issuer: issuer.name, users: user } });
         Object.assign(detail, { joined: done.joined.join(' '), left: done.left.join(' ') });
         return done.joined.length + done.left.length > 0;
       },

@@ -89,7 +89,11 @@ export function compose({ serverKeys, sealingKey, transport, places, ...around }
     sealing: sealingKey,
     privateDirectories: config.outbound.private_targets,
     directoryFailed: (issuer, error) => logger.warn({ err: error, issuer }, 'a directory could not be asked'),
-    providerFailed: (issuer, error) => logger.warn({ err: error, issuer }, 'a provider could not sign somebody in'),
+    providerFailed: (issuer, error) =>
+      logger.warn(
+        { issuer, reason: error instanceof Error ? error.message : String(error) },
+        'a provider could not sign somebody in',
+      ),
     auditFailed: (error) => logger.error({ err: error }, 'an audit entry was not stored'),
     sessionsFailed: warn('sessions of the console could not be tidied up; trying again'),
     sealingFailed: warn('entries of the audit could not be sealed; trying again'),

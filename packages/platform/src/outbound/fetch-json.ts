@@ -22,6 +22,16 @@ export interface Sent {
  */
 export type FetchJson = (url: URL, sent?: Sent) => Promise<unknown>;
 
+/** A form was refused with a code of OAuth (RFC 6749 §5.2). */
+export class FormRefused extends Error {
+  readonly code: string;
+
+  constructor(status: number | undefined, code: string) {
+    super(`it answers with status ${status} (${code})`);
+    this.code = code;
+  }
+}
+
 const OAUTH_ERROR = /^[\w-]{1,64}$/;
 
 /** @param privateTargets Also from private addresses, and without TLS. */
@@ -49,7 +59,10 @@ export function fetchJson(limits: FetchLimits, privateTargets: boolean): FetchJs
       const { statusCode: status } = response;
       if (status !== 200 && sent === undefined) throw new Error(`it answers with status ${status}`);
       const body = await readBody(response, limits.bytes);
-      if (status !== 200) throw new Error(`it answers with status ${status}${errorIn(body)}`);
+      if (status !== 200) {
+        const code = errorIn(body);
+        throw code === null ? new Error(`it answers with status ${status}`) : new FormRefused(status, code);
+      }
       return sent === undefined ? parseJson(body) : parseUnsaid(body);
     } finally {
       response.destroy();
@@ -71,11 +84,11 @@ function parseUnsaid(body: Buffer): unknown {
 }
 
 /** The code of OAuth that a form was refused with (RFC 6749 §5.2): nothing else of the answer, which may hold what is secret. */
-function errorIn(body: Buffer): string {
+function errorIn(body: Buffer): string | null {
   try {
     const { error } = parseJson(body) as { readonly error?: unknown };
-    return typeof error === 'string' && OAUTH_ERROR.test(error) ? ` (${error})` : '';
+    return typeof error === 'string' && OAUTH_ERROR.test(error) ? error : null;
   } catch {
-    return '';
+    return null;
   }
 }

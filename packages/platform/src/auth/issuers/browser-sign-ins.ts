@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { MusterError } from '../../errors.js';
+import { FormRefused } from '../../outbound/fetch-json.js';
 import { type Changes, secretHash } from '../changes.js';
 import { AUTH_LIMITS } from '../limits.js';
 import type { Organization } from '../types.js';
@@ -132,13 +133,16 @@ export class BrowserSignIns {
     }
   }
 
-  /** What is wrong with a provider is not for strangers. @throws MusterError `provider_unavailable` */
+  /** What is wrong with a provider is not for strangers. @throws MusterError `provider_unavailable`, `sign_in_expired` */
   async #asked<Answer>(issuer: ProviderIssuer, work: (providers: Providers) => Promise<Answer>): Promise<Answer> {
     const { providers, failed } = this.#deps;
     try {
       return await work(providers);
     } catch (error) {
       failed(issuer.name, error);
+      // The code was redeemed before, is too old, or is of another browser.
+      if (error instanceof FormRefused && error.code === 'invalid_grant')
+        throw new MusterError('sign_in_expired', {}, { cause: error });
       throw new MusterError('provider_unavailable', { name: issuer.name }, { cause: error });
     }
   }

@@ -65,7 +65,7 @@ export function pushRoutes(
     liveOutputRoute(app, deps);
     resultRoutes(app, deps);
     settingsRoutes(app, { ...deps, store });
-    secretRoutes(app, { store, secrets, audit: auth.audit });
+    secretRoutes(app, { store, secrets, audit: auth.audit, log: logger });
     fileRoutes(app, { store, clock, files, audit: auth.audit, rates: config.files, stopping });
   };
 }

@@ -215,6 +215,13 @@ describe('a secret of a Vault', () => {
     const [refused] = (await handed('web1')) as [{ status: number; error: string }];
     expect(refused.status).toBe(503);
     expect(refused.error).toContain('sealed or in standby');
+    const audited = async () => (await server?.auth.audit.page({ orgId: server.org.id, limit: 100 })) ?? [];
+    await expect
+      .poll(async () => (await audited()).find(({ action }) => action === 'secret.fetch'))
+      .toMatchObject({
+        ...{ target: 'db_password', outcome: 'failed', actor: { name: 'web1' } },
+        detail: { reason: expect.stringContaining('sealed or in standby') },
+      });
     vault.sealed = false;
     expect(await handed('web2')).toEqual([VALUE]);
   });

@@ -64,7 +64,7 @@ export function taskRoutes(
     bulkRoutes(app, { ...deps, bulk: bulk.runner });
     outputRoutes(app, deps);
     feedRoutes(app, deps);
-    secretRoutes(app, { read: store.read, controller, secrets, auth });
+    secretRoutes(app, { read: store.read, controller, secrets, auth, log: logger });
   };
 }
 

@@ -126,17 +126,17 @@ export class Audit {
   }
 
   /** Somebody looked at something. Who looks at the same, with the same detail, again and again is told of once in ten minutes. */
-  looked(entry: Omit<AuditEntry, 'outcome'>): void {
+  looked(entry: Omit<AuditEntry, 'outcome'>, outcome: 'done' | 'failed' = 'done'): void {
     const now = this.#clock.monotonic();
     const { orgId, actor, action, target, detail } = entry;
-    const key = JSON.stringify([orgId, actor.kind, actor.name, action, target, detail]);
+    const key = JSON.stringify([orgId, actor.kind, actor.name, action, target, detail, outcome]);
     const last = this.#looks.get(key);
     if (last !== undefined && now - last < AUTH_LIMITS.lookAgainAuditedMs) return;
     this.#looks.delete(key);
     this.#looks.set(key, now);
     const [oldest] = this.#looks.keys();
     if (this.#looks.size > AUTH_LIMITS.looksKnown && oldest !== undefined) this.#looks.delete(oldest);
-    this.record({ ...entry, outcome: 'done' });
+    this.record({ ...entry, outcome });
   }
 
   async page(query: AuditQuery): Promise<readonly StoredAuditEntry[]> {

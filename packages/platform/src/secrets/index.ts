@@ -1,3 +1,4 @@
+export { given } from './giving.js';
 export { SECRET_LIMITS, SECRET_NAME } from './limits.js';
 export { openSecretProviders, SecretProviders } from './providers/providers.js';
 export { secretRoutes } from './routes.js';

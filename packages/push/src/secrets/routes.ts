@@ -1,6 +1,7 @@
 import { type Auth, actorOf } from '@muster/platform/auth';
 import type { App } from '@muster/platform/http';
-import type { Secrets } from '@muster/platform/secrets';
+import { given, type Secrets } from '@muster/platform/secrets';
+import type { LayerLog } from '@muster/platform/upkeep';
 import type { Store } from '@muster/store';
 import { secretNames } from '@muster/wire';
 import { Type } from 'typebox';
@@ -14,10 +15,11 @@ export interface SecretRouteDeps {
   readonly store: Pick<Store, 'read'>;
   readonly secrets: Pick<Secrets, 'boxed' | 'unseal'>;
   readonly audit: Pick<Auth['audit'], 'looked'>;
+  readonly log: Pick<LayerLog, 'warn'>;
 }
 
 /** Secrets of a push job, for the nodes that were told to start it. */
-export function secretRoutes(app: App, { store, secrets, audit }: SecretRouteDeps): void {
+export function secretRoutes(app: App, { store, secrets, audit, log }: SecretRouteDeps): void {
   app.route({
     method: 'POST',
     url: '/organizations/:org/pushy/jobs/:id/secrets',
@@ -48,18 +50,14 @@ export function secretRoutes(app: App, { store, secrets, audit }: SecretRouteDep
       const { options, runbook } = spec;
       const names = Object.keys(options.secrets ?? {});
       const sealed = runbook?.sealed;
-      const besides = sealed === undefined ? {} : secrets.unseal(runOwner(organization.id, runbook?.id ?? ''), sealed);
       const about = `push secrets ${params.id} ${caller.name}`;
-      const box = await secrets.boxed(organization, names, { key: body.key, about, besides });
-      const actor = actorOf(caller);
       const inFile = (options.secretFile ?? []).map((name) => `${runbook?.name ?? ''} {{${name}}}`);
-      for (const target of [...names, ...inFile]) {
-        audit.looked({
-          ...{ orgId: organization.id, actor, action: 'secret.fetch', target },
-          detail: { job: params.id },
-        });
-      }
-      return box;
+      const of = { orgId: organization.id, actor: actorOf(caller), detail: { job: params.id } };
+      return given({ audit, log }, { ...of, names: [...names, ...inFile] }, async () => {
+        const besides =
+          sealed === undefined ? {} : secrets.unseal(runOwner(organization.id, runbook?.id ?? ''), sealed);
+        return secrets.boxed(organization, names, { key: body.key, about, besides });
+      });
     },
   });
 }

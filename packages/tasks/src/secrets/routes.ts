@@ -1,6 +1,7 @@
 import { type Auth, actorOf, type Organization } from '@muster/platform/auth';
 import type { App } from '@muster/platform/http';
-import type { Secrets } from '@muster/platform/secrets';
+import { given, type Secrets } from '@muster/platform/secrets';
+import type { LayerLog } from '@muster/platform/upkeep';
 import type { Schema } from '@muster/store';
 import type { Kysely } from 'kysely';
 import { Type } from 'typebox';
@@ -16,12 +17,13 @@ export interface SecretRouteDeps {
   readonly controller: Pick<TaskController, 'queue'>;
   readonly secrets: Pick<Secrets, 'boxed' | 'usable'>;
   readonly auth: Pick<Auth, 'audit' | 'repository'>;
+  readonly log: Pick<LayerLog, 'warn'>;
 }
 
 const text = (description: string) => Type.String({ description });
 
 /** Secrets of a task, for the node that has it. */
-export function secretRoutes(app: App, { read, controller, secrets, auth }: SecretRouteDeps): void {
+export function secretRoutes(app: App, { read, controller, secrets, auth, log }: SecretRouteDeps): void {
   app.route({
     method: 'POST',
     url: '/organizations/:org/tasks/:id/secrets',
@@ -57,12 +59,10 @@ export function secretRoutes(app: App, { read, controller, secrets, auth }: Secr
       const files = Object.assign({}, ...uses.map(({ named }) => named)) as Readonly<Record<string, string>>;
       const names = [...new Set(Object.values(files))];
       const about = `task secrets ${id} ${body.attempt} ${caller.name}`;
-      const box = await secrets.boxed(organization, names, { key: body.key, about, files });
-      for (const target of names) {
-        const detail = { task: id, attempt: body.attempt };
-        auth.audit.looked({ orgId: organization.id, actor: actorOf(caller), action: 'secret.fetch', target, detail });
-      }
-      return box;
+      const detail = { task: id, attempt: body.attempt };
+      return given({ audit: auth.audit, log }, { orgId: organization.id, actor: actorOf(caller), names, detail }, () =>
+        secrets.boxed(organization, names, { key: body.key, about, files }),
+      );
     },
   });
 

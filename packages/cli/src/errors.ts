@@ -112,6 +112,12 @@ export const CLI_ERRORS = declareErrors({
     message: '{file} is no whole export of the audit: {reason}. What is missing is unknown',
     fix: 'Export it again, all of it: `muster audit export` without --after-seal; or ask the server: `muster audit verify`.',
   },
+  not_yours_to_grant: {
+    status: 403,
+    exit: 3,
+    message: 'approval {id} is not yours to agree to',
+    fix: 'That may: {who}. What you asked for yourself you can take back: `muster approval deny {id}`.',
+  },
   audit_forged: {
     status: 500,
     exit: 1,

@@ -22,10 +22,11 @@ const ORDER = {
 let server: ApiServer | undefined;
 afterEach(() => server?.close());
 
+let detail: object = {};
 async function muster(...args: string[]) {
   server = await apiServer({
     [`GET ${APPROVALS}`]: json([APPROVAL]),
-    [`GET ${APPROVALS}/a1`]: json({ ...APPROVAL, order: ORDER, may_grant: true, may_deny: true }),
+    [`GET ${APPROVALS}/a1`]: json({ ...APPROVAL, order: ORDER, may_grant: true, may_deny: true, ...detail }),
     [`POST ${APPROVALS}/a1/grant`]: (request, response) => {
       const { hash } = JSON.parse(request.body) as { readonly hash: string };
       json({ job: hash === 'f00d' ? 'j1' : null, missing: hash === 'f00d' ? 0 : 1 })(request, response);
@@ -83,6 +84,22 @@ test('grant agrees to what it has shown, and says which job has started', async 
   expect([code, out]).toEqual([0, expect.stringMatching(/^granted: job j1$/m)]);
   expect(out).toMatch(/^Target +role:web$/m);
   expect(posted()).toEqual([[`${APPROVALS}/a1/grant`, { hash: 'f00d' }]]);
+});
+
+test('grant is refused to somebody who may not, before it asks, and says who may; what is decided is not asked about', async () => {
+  try {
+    detail = { may_grant: false };
+    const { code, err } = await muster('grant', 'a1');
+    expect([code, err]).toEqual([3, expect.stringContaining('That may: ops.')]);
+    expect(err).not.toContain('Agree to it');
+    expect(posted()).toEqual([]);
+    await server?.close();
+    detail = { may_grant: false, status: 'started' };
+    expect((await muster('grant', 'a1')).code).toBe(0);
+    expect(posted()).toHaveLength(1);
+  } finally {
+    detail = {};
+  }
 });
 
 test('grant with --hash agrees to that and nothing else, and says who is missing', async () => {

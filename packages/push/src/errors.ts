@@ -151,7 +151,7 @@ export const PUSH_ERRORS = declareErrors({
   approval_decided: {
     status: 409,
     exit: 1,
-    message: 'approval {id} is {status}, by {by}',
+    message: 'approval {id} is {status}{by}',
     fix: 'It is decided once. Look at it: `muster approval show {id}`.',
   },
   approval_expired: {

@@ -397,7 +397,7 @@ function stateOf({ status, asker_id, expires_at }: ApprovalRow): ApprovalState {
 }
 
 function decided({ id, status, decided_by }: ApprovalRow): MusterError {
-  return new MusterError('approval_decided', { id, status, by: decided_by ?? 'nobody' });
+  return new MusterError('approval_decided', { id, status, by: decided_by === null ? '' : `, by ${decided_by}` });
 }
 
 type Detail = NonNullable<AuditEntry['detail']>;

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { MusterError } from '../../errors.js';
 import { printable, printableLines } from '../../printable.js';
 import { shareText } from '../../share.js';
 import { type Call, clientCommand, does, type Shell, subcommand } from '../../shell.js';
@@ -147,11 +148,19 @@ function addGrant(approval: Command, shell: Shell): void {
     const [id = ''] = call.args;
     const shown = await call.client.get<ApprovalDetail>(call.client.inOrg('approvals', id));
     if (!call.out.json) tell(call, shown);
-    await agreed(call, `Agree to it for ${printable(shown.asked_by)}?`);
+    // One that is decided is not asked about: the server says by whom.
+    if (shown.status === 'pending' && !shown.may_grant) throw mayNotGrant(shown);
+    if (shown.status === 'pending') await agreed(call, `Agree to it for ${printable(shown.asked_by)}?`);
     const hash = call.options.hash ?? shown.hash;
     const granted = await call.client.post<Granted>(call.client.inOrg('approvals', id, 'grant'), { hash });
     tellDone(call, { document: granted, line: grantedText(granted, shown) });
   });
+}
+
+function mayNotGrant({ id, asked_by, needs }: ApprovalDetail): MusterError {
+  const by = [...new Set(needs.flatMap((need) => need.by))];
+  const who = by.length === 0 ? `those who may start push jobs, but ${printable(asked_by)}` : printable(by.join(', '));
+  return new MusterError('not_yours_to_grant', { id, who });
 }
 
 interface Granted {

@@ -36,6 +36,7 @@ async function world(answer: object = ANSWER) {
   server = await apiServer({
     [`POST ${ISSUERS}`]: json(answer),
     [`GET ${ISSUERS}`]: json([answer]),
+    'GET /organizations/o/groups': json([{ name: 'deployers' }, { name: 'push_job_writers' }]),
     [`PATCH ${ISSUERS}/work`]: json({ ...ANSWER, name: 'work' }),
     [`DELETE ${ISSUERS}/gateway`]: (_, response) => response.writeHead(204).end(),
     'POST /access_tokens': json({ id: '1', token: 'T', user: 'u', expires_at: ANSWER.created_at, created_by: 'u' }),
@@ -89,6 +90,23 @@ test.each([
   expect(await run(['issuer', 'set', 'work', ...flags], here)).toBe(0);
   expect(sent()).toEqual(body);
   expect(here.out()).toContain('changed issuer work');
+});
+
+test('issuer set says of groups that are not there that the first sign-in makes them', async () => {
+  const here = await world();
+  const groups = ['deployers', 'pushy_job_writers', 'nogroup'].flatMap((group) => ['--map-group', `a=${group}`]);
+  expect(await run(['issuer', 'set', 'work', ...groups], here)).toBe(0);
+  expect(here.err().match(/there is no group '\w+'/g)).toEqual(["there is no group 'nogroup'"]);
+});
+
+test('issuer show tells how a directory is asked', async () => {
+  const rules = { groups: {}, create_users: false, ttl: 28_800 };
+  const about = { bind_dn: 'cn=muster', ca: 'PEM', user_base: 'ou=people', user_filter: '(uid={user})' };
+  const directory = { ...about, group_base: 'ou=groups', group_filter: '(member={dn})', ...rules };
+  const here = await world({ ...ANSWER, kind: 'ldap', source: 'ldaps://d', directory });
+  expect(await run(['issuer', 'show', 'gateway'], here)).toBe(0);
+  for (const said of ['cn=muster', 'of its own', 'ou=people', '(uid={user})', 'ou=groups', '(member={dn})'])
+    expect(here.out()).toContain(said);
 });
 
 test('issuer set wants something to change, and knows what can be unset', async () => {

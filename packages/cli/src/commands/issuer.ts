@@ -19,7 +19,7 @@ interface Issuer {
   readonly user_claim: string | null;
   readonly tenant: string | null;
   readonly sign_in: (Rules & SignIn) | null;
-  readonly directory: (Rules & { readonly user_base: string }) | null;
+  readonly directory: (Rules & Directory) | null;
   readonly created_at: string;
 }
 
@@ -28,6 +28,16 @@ interface Rules {
   readonly groups: Readonly<Record<string, string>>;
   readonly create_users: boolean;
   readonly ttl: number;
+}
+
+/** How a directory is asked; the password is shown to nobody. */
+interface Directory {
+  readonly bind_dn: string;
+  readonly ca: string | null;
+  readonly user_base: string;
+  readonly user_filter: string;
+  readonly group_base: string | null;
+  readonly group_filter: string;
 }
 
 interface SignIn {
@@ -117,6 +127,7 @@ export function addIssuer(program: Command, shell: Shell): void {
       });
     }
     const body = { name, ...saidOf(call), ...(await (ldap === undefined ? signInAsked(call) : directoryAsked(call))) };
+    await tellNewGroups(call);
     const made = await call.client.post<Issuer>(call.client.inOrg('issuers'), body);
     call.out.document(made);
     const people = `people sign in at ${made.name}: muster login --issuer ${made.name}`;
@@ -178,17 +189,29 @@ function fieldsOf({ name, source, directory, sign_in: signIn, ...issuer }: Issue
   ];
   return [
     ['Issuer', name],
-    ...(directory === null
-      ? tokens
-      : ([
-          ['Directory', source],
-          ['Users below', directory.user_base],
-        ] as const)),
+    ...(directory === null ? tokens : ([['Directory', source], ...fieldsOfDirectory(directory)] as const)),
     ...(issuer.user_claim === null ? [] : ([['User claim', issuer.user_claim]] as const)),
     ...(signIn === null ? [] : fieldsOfSignIn(signIn)),
     ...(rules === null ? [] : fieldsOfRules(rules)),
     ['Created', timeText(issuer.created_at)],
   ];
+}
+
+function fieldsOfDirectory({ bind_dn, ca, user_base, user_filter, group_base, group_filter }: Directory) {
+  const groups: readonly Field[] =
+    group_base === null
+      ? [['Groups by', 'memberOf of the user']]
+      : [
+          ['Groups below', group_base],
+          ['Group filter', group_filter],
+        ];
+  return [
+    ['Authority', ca === null ? 'those of the system' : 'of its own (PEM with --json)'],
+    ['Asked as', bind_dn],
+    ['Users below', user_base],
+    ['User filter', user_filter],
+    ...groups,
+  ] satisfies readonly Field[];
 }
 
 function fieldsOfSignIn({ client_id, confidential, redirect_uri, scope, groups_claim }: SignIn): readonly Field[] {
@@ -288,6 +311,7 @@ function addSet(issuer: Command, shell: Shell): void {
     const kind = Object.keys(directory).length > 0 || (await isDirectory(call, name, signIn)) ? 'directory' : 'sign_in';
     const body = { ...saidOf(call), ...(Object.keys(said).length > 0 && { [kind]: said }), ...nulls(UNSET) };
     if (Object.keys(body).length === 0) throw new MusterError('usage', { reason: 'say what is to be changed' });
+    await tellNewGroups(call);
     const changed = await call.client.patch<Issuer>(call.client.inOrg('issuers', name), body);
     tellDone(call, { document: changed, line: `changed issuer ${changed.name}` });
   });
@@ -404,6 +428,21 @@ async function signInOf({ options, world }: Call<IssuerFlags>) {
     create_users: createUsers,
     ttl: loginTtl === undefined ? undefined : Math.ceil(loginTtl),
   });
+}
+
+/** Roles may be named as deployed clients do. */
+const DEPLOYED = /(?<=^push)y(?=_job_)/;
+
+/** One that is not there may have been misspelt. */
+async function tellNewGroups({ client, out, options }: Call<IssuerFlags>): Promise<void> {
+  if (options.mapGroup === undefined) return;
+  const groups = await client.get<readonly { readonly name: string }[]>(client.inOrg('groups'));
+  const there = new Set(groups.map(({ name }) => name));
+  for (const group of new Set(options.mapGroup.map((text) => mapping(text)[1])))
+    if (!there.has(group.replace(DEPLOYED, '')))
+      out.note(
+        `there is no group '${printable(group)}' yet (a role is none without members): the first sign-in makes it`,
+      );
 }
 
 /** A value may have = in it, as names of directories do; a group has none. */

@@ -66,6 +66,8 @@ function lateness(node: KnownNode, rules: LivenessRules, now: number): string[] 
 }
 
 function hints(node: KnownNode, now: number): string[] {
+  // Between the server and what it hosts itself there is nothing that anybody could mend.
+  if (node.via === 'ssh') return [];
   const { refused, handshakesRefused, admittedUntil, dropped } = node.diagnostics;
   const found: string[] = [];
   if (refused !== null)

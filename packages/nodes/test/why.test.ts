@@ -85,4 +85,13 @@ describe('why a node is not available', () => {
     fixture.nodes.nodeRefused(ORG.name, 'web1', 'invalid_signature');
     expect(why().explanation).toMatch(/signed with another key than the one registered/);
   });
+
+  test('without an agent: nothing is said of what only an agent can mend', () => {
+    agent.configure();
+    agent.session.key.fill(0);
+    agent.beat();
+    expect(why().explanation).toMatch(/the agent must fetch its configuration again/);
+    agent.view.via = 'ssh';
+    expect(why().explanation).not.toMatch(/configuration again/);
+  });
 });

@@ -23,11 +23,11 @@ export function sshAspect(
       const it = of(node);
       if (it === undefined) return null;
       const { state, trouble } = hosts.standing(it);
-      const where = `${node.name} is down. It has no agent: the server reaches it over ssh as ${whereOf(it)}`;
-      if (state === 'unknown') return [`${where}, and has not tried yet.`];
-      if (state === 'reached') return [`${where}, and has; it is up after its first heartbeats.`];
+      const where = `${node.name} is down. It has no agent: the server runs commands there over ssh as ${whereOf(it)}`;
+      if (state === 'unknown') return [`${where}, and has not asked its host yet.`];
+      if (state === 'reached') return [`${where}. Its host is reached, and it is up within a few heartbeat intervals.`];
       return [
-        `${where}, and does not: ${trouble?.replace(/\.$/, '')}.`,
+        `${where}, and does not reach its host: ${trouble?.replace(/\.$/, '')}.`,
         `Try each step: muster ssh-node test ${node.name}.`,
       ];
     },

@@ -150,7 +150,7 @@ export class SshNodes {
 
 /** In half a sentence. */
 function whyDown({ state, trouble }: SshStanding): string {
-  if (state === 'reached') return 'its host is reached; it is up after its first heartbeats';
+  if (state === 'reached') return 'its host is reached, and it is up within a few heartbeat intervals';
   return trouble?.replace(/\.$/, '') ?? 'its host was not asked yet';
 }
 

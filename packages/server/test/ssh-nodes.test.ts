@@ -242,7 +242,12 @@ describe('a node without an agent', () => {
     const pin = () => call('PATCH', '/ssh-nodes/box', { host_key });
     onTestFinished(async () => void (await pin()));
     sshd = { ...sshd, system: { ...sshd.system, hostKey: host_key } };
-    expect((await test_('box')).body).toMatchObject({ ok: false, steps: [{ ok: true }, { ok: true }, { ok: false }] });
+    const { steps } = (await test_('box')).body;
+    expect(steps).toMatchObject([
+      { step: 'answers', ok: true },
+      { step: 'host key', ok: false },
+    ]);
+    expect(steps[1].text).toContain('showed the key');
     const shown = (await call('GET', '/ssh-nodes/box')).body;
     expect(shown).toMatchObject({ reached: 'unreachable', host_key: `SHA256:${before}` });
     expect(shown.trouble).toContain('muster ssh-node set box --host-key');
@@ -254,6 +259,11 @@ describe('a node without an agent', () => {
     expect(await pin()).toMatchObject({ status: 200 });
     await available('box');
   });
+    expect((await test_('box')).body.steps[1]).toEqual({
+      step: 'host key',
+      ok: true,
+      text: `the host shows the one that is pinned: SHA256:${host_key}`,
+    });
 
   test('without a pinned key shows which one its host has, and trusts it not', async () => {
     expect(await add('unpinned', { host_key: null })).toMatchObject({ status: 201 });

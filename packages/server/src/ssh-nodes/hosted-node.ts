@@ -154,6 +154,7 @@ export class HostedNode {
     const host = this.#host();
     const { connectMs } = SSH_NODE_LIMITS;
     const passed =
+    let refused: Error | null = null;
       (await tried('answers', async () => {
         await sshAnswers(host, clock, connectMs);
         return `something that speaks ssh answers at ${host.host}, port ${host.port}`;
@@ -161,12 +162,13 @@ export class HostedNode {
       (await tried('host key', async () => {
         if (host.hostKey === null) throw await this.#unpinned();
         // A host has keys of several kinds: whether it shows this one is seen when somebody logs in.
-        return `one is pinned, which the host must show at the login: ${host.hostKey}`;
+        refused = await this.#login();
+        if (refused instanceof SshTrouble && refused.kind === 'HOST_KEY_CHANGED') throw refused;
+        const pinned = refused === null ? 'the host shows the one that is pinned' : 'one is pinned';
+        return `${pinned}: ${host.hostKey}`;
       })) &&
       (await tried('login', async () => {
-        // Anew: one that is open was let in with what the secret was then.
-        const link = this.#newLink();
-        await link.ready().finally(() => link.close());
+        if (refused !== null) throw refused;
         return `it lets ${host.user} in`;
       })) &&
       (await tried('shell', async () => {
@@ -180,6 +182,19 @@ export class HostedNode {
   }
 
   get #dir(): string {
+  /** Anew: a connection that is open was let in with what the secret was then. Null: it was let in. */
+  async #login(): Promise<Error | null> {
+    const link = this.#newLink();
+    try {
+      await link.ready();
+      return null;
+    } catch (error) {
+      return error instanceof Error ? error : new Error(String(error));
+    } finally {
+      link.close();
+    }
+  }
+
     return join(this.#hosting.dir, this.#node.id);
   }
 

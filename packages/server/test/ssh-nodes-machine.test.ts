@@ -16,6 +16,7 @@ function play(events: readonly Event[], from: Machine = initialMachine(0)) {
 }
 
 const looked = (at: number, trouble: string | null = null): Event => ({ type: 'looked', at, trouble });
+const changed = (at: number, login = true): Event => ({ type: 'changed', at, login });
 const tried = (at: number, trouble: string | null = null): Event => ({ type: 'tried', at, trouble });
 
 describe('whether a host is reached', () => {
@@ -46,7 +47,7 @@ describe('whether a host is reached', () => {
   });
 
   test('a look at what was changed meanwhile counts for nothing', () => {
-    const { effects, machine } = play([{ type: 'due' }, { type: 'changed' }, looked(1, 'old'), looked(2)]);
+    const { effects, machine } = play([{ type: 'due' }, changed(1), looked(1, 'old'), looked(2)]);
     expect(effects).toEqual([
       { type: 'look', login: true },
       { type: 'look', login: true },
@@ -54,6 +55,15 @@ describe('whether a host is reached', () => {
       { type: 'wait', ms: 30_000 },
     ]);
     expect(machine.reach).toEqual({ kind: 'reached', since: 2 });
+  });
+
+  test('what kept it from being reached is told no more once what leads there was changed', () => {
+    const { machine } = play([{ type: 'due' }, looked(1, 'another key'), changed(5)]);
+    expect(machine.reach).toEqual({ kind: 'unknown', since: 5 });
+    const allowing = play([{ type: 'due' }, looked(1, 'another key'), changed(5, false)]).machine;
+    expect(allowing.reach).toMatchObject({ kind: 'unreachable', trouble: 'another key' });
+    const reached = play([{ type: 'due' }, looked(1), changed(5)]).machine;
+    expect(reached.reach).toEqual({ kind: 'reached', since: 1 });
   });
 
   test('what somebody tried is told at once, and a look that began before it counts for nothing', () => {
@@ -70,7 +80,7 @@ describe('whether a host is reached', () => {
   test('open and close take turns, one look goes on at a time, and something is always to come', () => {
     const event = fc.oneof(
       fc.constant<Event>({ type: 'due' }),
-      fc.constant<Event>({ type: 'changed' }),
+      fc.constantFrom<Event>(changed(1), changed(1, false)),
       fc.constant<Event>({ type: 'failed', at: 1, trouble: 'x' }),
       fc.constantFrom<Event>(looked(1), looked(1, 'x'), tried(1), tried(1, 'x')),
     );

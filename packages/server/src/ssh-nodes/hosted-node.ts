@@ -107,12 +107,13 @@ export class HostedNode {
     this.#wait(withinMs * this.#hosting.random());
   }
 
-  /** Whatever leads to its host is as it was. */
+  /** Where its host is, and who logs in, is as it was. */
   async change(node: SshNode): Promise<void> {
+    const login = loginDiffers(this.#node, node);
     this.#node = node;
     this.link.rest();
+    this.#apply({ type: 'changed', at: this.#hosting.clock.now(), login });
     if (this.#daemon !== null) (await this.#daemon).reload(settingsOf(node, this.#dir));
-    this.#apply({ type: 'changed' });
   }
 
   /** Ends what runs, as far as the host is reached. */
@@ -153,8 +154,8 @@ export class HostedNode {
     const { clock } = this.#hosting;
     const host = this.#host();
     const { connectMs } = SSH_NODE_LIMITS;
-    const passed =
     let refused: Error | null = null;
+    const passed =
       (await tried('answers', async () => {
         await sshAnswers(host, clock, connectMs);
         return `something that speaks ssh answers at ${host.host}, port ${host.port}`;
@@ -181,7 +182,6 @@ export class HostedNode {
     return steps;
   }
 
-  get #dir(): string {
   /** Anew: a connection that is open was let in with what the secret was then. Null: it was let in. */
   async #login(): Promise<Error | null> {
     const link = this.#newLink();
@@ -195,6 +195,7 @@ export class HostedNode {
     }
   }
 
+  get #dir(): string {
     return join(this.#hosting.dir, this.#node.id);
   }
 
@@ -380,6 +381,12 @@ export class HostedNode {
     const { user } = this.#node;
     return `${this.#denied} processes of a command that is to end may not be signalled by ${user}; they are waited for`;
   }
+}
+
+/** Another key of the host, or other secrets. */
+export function loginDiffers(one: SshNode, other: SshNode): boolean {
+  const { hostKey, keySecret, passwordSecret } = other;
+  return one.hostKey !== hostKey || one.keySecret !== keySecret || one.passwordSecret !== passwordSecret;
 }
 
 const DEFAULT_GRACE_S = 5;

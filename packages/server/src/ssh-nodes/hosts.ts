@@ -18,7 +18,7 @@ import type { Secrets, SecretUser } from '@muster/platform/secrets';
 import { keyTrouble, Slots, SshConnections, type SshSecret } from '@muster/platform/ssh';
 import { type NodeCommands, parseNodeConfiguration, z85Decode } from '@muster/wire';
 import { MusterError } from '../errors.js';
-import { type Asking, HostedNode, type Hosting } from './hosted-node.js';
+import { type Asking, HostedNode, type Hosting, loginDiffers } from './hosted-node.js';
 import { SSH_NODE_LIMITS } from './limits.js';
 import { checkPolicy, configOf } from './settings.js';
 
@@ -41,8 +41,12 @@ export function createSshNodes(base: Base, { nodes, auth, secrets, peers, comman
   const { store, clock, logger, config } = base;
   const { connections: most, interval } = config.ssh_nodes;
   const hosted = new Map<string, HostedNode>();
-  const standing: SshHosts['standing'] = (node) =>
-    hosted.get(node.id)?.standing() ?? { state: 'unknown', since: node.createdAt, trouble: null, connected: false };
+  const standing: SshHosts['standing'] = (node) => {
+    const it = hosted.get(node.id);
+    // What was changed a moment ago may not have come to it yet, and what it knows is of what was there before.
+    if (it !== undefined && !whereDiffers(it.node, node) && !loginDiffers(it.node, node)) return it.standing();
+    return { state: 'unknown', since: node.updatedAt, trouble: null, connected: false };
+  };
   const sshNodes = new SshNodes({ store, auth, registry: nodes.registry, standing });
   /** Of one node, one thing after the other. */
   const turns = new Map<string, Promise<void>>();

@@ -17,8 +17,8 @@ export interface Machine {
 export type Event =
   /** It is time to look. */
   | { readonly type: 'due' }
-  /** What leads to it was changed: what was known of it says nothing any more. */
-  | { readonly type: 'changed' }
+  /** It was changed. `login`: with what it is logged in to, so that why it was not reached says nothing any more. */
+  | { readonly type: 'changed'; readonly at: number; readonly login: boolean }
   | { readonly type: 'looked'; readonly at: number; readonly trouble: string | null }
   /** Somebody asked, and the whole way was gone: it tells more than a look that began before. */
   | { readonly type: 'tried'; readonly at: number; readonly trouble: string | null }
@@ -55,9 +55,13 @@ export function step(machine: Machine, event: Event, rules: Rules): Step {
       if (looking !== null) return { machine, effects: [] };
       return look(reach, reach.kind !== 'reached');
 
-    case 'changed':
-      if (looking !== null) return { machine: { reach, looking: { again: true } }, effects: [] };
-      return look(reach, true);
+    case 'changed': {
+      // One that is reached stays so until a look says otherwise: what runs there goes on.
+      const forgotten = event.login && reach.kind === 'unreachable';
+      const now: Reach = forgotten ? { kind: 'unknown', since: event.at } : reach;
+      if (looking !== null) return { machine: { reach: now, looking: { again: true } }, effects: [] };
+      return look(now, true);
+    }
 
     case 'looked':
       if (looking?.again === true) return look(reach, true);

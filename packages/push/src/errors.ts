@@ -97,8 +97,8 @@ export const PUSH_ERRORS = declareErrors({
   too_many_nodes: {
     status: 403,
     exit: 3,
-    message: '{nodes} nodes are chosen, and the organization allows {limit} in one push job',
-    fix: 'Choose fewer, in several jobs. Administrators: `muster org set ORG --max-nodes N`.',
+    message: '{nodes} nodes are chosen, and {who} allows {limit} in one push job',
+    fix: 'Choose fewer, in several jobs. Administrators: {raised}.',
   },
   push_job_not_held: {
     status: 409,

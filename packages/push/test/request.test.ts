@@ -194,7 +194,6 @@ describe('what the deployed server answered with 500', () => {
     [{ command: '\ud800' }, 'command'],
     [{ nodes: ['x'.repeat(256)] }, 'nodes'],
     [{ nodes: [''] }, 'nodes'],
-    [{ nodes: Array.from({ length: 101 }, (_, index) => `n${index}`) }, 'nodes'],
     [{ dir: 'x'.repeat(5000) }, 'dir'],
     [{ env: { '': 'x' } }, 'env'],
     [{ env: { 'A=B': 'x' } }, 'env'],

@@ -85,7 +85,7 @@ describe('targets', () => {
     [{ search: '*:*', nodes: ['A'] }, 400, 'at least one node must be supplied'],
     [{ node_group: 'none' }, 404, "node group 'none' does not exist"],
     [{ from_job: { id: numbered(77), statuses: ['failed'] } }, 404, `job '${numbered(77)}' does not exist`],
-    [{ nodes: ['1', '2', '3', '4', '5'] }, 400, 'invalid nodes: must not be more than 4'],
+    [{ nodes: ['1', '2', '3', '4', '5'] }, 403, '5 nodes are chosen, and the server allows 4 in one push job'],
   ])('%j is refused', async (target, status, text) => {
     for (const response of [await post({ command: 'x', ...target }), await preview(target)]) {
       expect(response.status).toBe(status);
@@ -98,7 +98,9 @@ describe('targets', () => {
   it('more nodes than a job may have are refused, also when searched for', async () => {
     server.nodes.enter(server.org.id, 'more', 'down');
     const response = await post({ command: 'x', search: '*:*' });
-    expect(await response.json()).toEqual({ error: 'invalid search: 5 nodes match, and a job may have 4' });
+    expect([response.status, response.headers.get('x-muster-error')]).toEqual([403, 'too_many_nodes']);
+    expect(await response.json()).toEqual({ error: '5 nodes are chosen, and the server allows 4 in one push job' });
+    expect(response.headers.get('x-muster-fix')).toContain('push.max_nodes');
   });
 
   it('from_job: a job of another organization does not exist', async () => {

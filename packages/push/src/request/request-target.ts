@@ -42,10 +42,19 @@ export function readTarget(body: Body, maxNodes: number): Target {
   return readFromJob(body.from_job);
 }
 
+/** @throws MusterError `too_many_nodes` */
+export function checkServersLimit(nodes: number, limit: number): void {
+  if (nodes <= limit) return;
+  throw new MusterError('too_many_nodes', {
+    ...{ nodes, who: 'the server', limit },
+    raised: 'push.max_nodes in the settings of the server',
+  });
+}
+
 /** A node named twice takes part once. */
 function readNodes(names: readonly string[], maxNodes: number): readonly string[] {
   const nodes = [...new Set(names)];
-  if (nodes.length > maxNodes) throw invalid('nodes', `must not be more than ${maxNodes}`);
+  checkServersLimit(nodes.length, maxNodes);
   for (const name of nodes) {
     if (name === '') throw invalid('nodes', 'a node name must not be empty');
     checkText('nodes', name, MAX_NODE_NAME_BYTES);

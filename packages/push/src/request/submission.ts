@@ -153,8 +153,10 @@ function assertNothingAsked(now: Needs): void {
 }
 
 /** @throws MusterError `too_many_nodes` */
-function checkNodes(nodes: number, { maxNodes }: PushSettings): void {
-  if (maxNodes !== null && nodes > maxNodes) throw new MusterError('too_many_nodes', { nodes, limit: maxNodes });
+function checkNodes(nodes: number, { maxNodes: limit }: PushSettings): void {
+  if (limit === null || nodes <= limit) return;
+  const raised = '`muster org set ORG --max-nodes N`';
+  throw new MusterError('too_many_nodes', { nodes, who: 'the organization', limit, raised });
 }
 
 /** Null: all nodes. */

@@ -6,8 +6,7 @@ import type { Kysely } from 'kysely';
 import { MusterError } from '../errors.js';
 import { findJob, jobNodeNames } from '../repository/reads.js';
 import type { PushJobNodeStatus } from '../types.js';
-import { invalid } from './fields.js';
-import type { Target } from './request-target.js';
+import { checkServersLimit, type Target } from './request-target.js';
 
 /** What push jobs need of node groups and grants (N13). */
 export interface TargetAccess {
@@ -43,9 +42,7 @@ export async function chooseNodes(
   const described = describeTarget(target);
   const names = await targetNames(deps, org, target);
   if (names.length === 0) throw nothingChosen(target, described);
-  if (names.length > deps.maxNodes) {
-    throw invalid(target.kind, `${names.length} nodes match, and a job may have ${deps.maxNodes}`);
-  }
+  checkServersLimit(names.length, deps.maxNodes);
   const denied = new Set(await deps.access.denied(caller, org, names));
   return { allowed: names.filter((name) => !denied.has(name)), denied: [...denied], target: described };
 }

@@ -416,6 +416,7 @@ describe('adding one', () => {
       expect(asked.status).toBeGreaterThanOrEqual(400);
     }
     const audit = await call('GET', '/audit?action=ssh_node.create');
-    expect(JSON.stringify(audit.body)).toContain('ssh_node.create');
+    const { host, port, user } = sshd.system;
+    expect(audit.body[0].detail).toMatchObject({ address: `${user}@${host}:${port}` });
   });
 });

@@ -96,7 +96,7 @@ export class SshNodes {
       actor: actorOf(by),
       action: 'ssh_node.create',
       target: name,
-      detail: { at: whereOf(node), host_key: node.hostKey ?? 'none', commands: allowed(node) },
+      detail: { address: whereOf(node), host_key: node.hostKey ?? 'none', commands: allowed(node) },
     } as const;
     const principal = { id: changes.newId(), orgId: org.id, name, now };
     await whilePresent(
@@ -131,7 +131,7 @@ export class SshNodes {
       action: 'ssh_node.change',
       target: name,
       detail: {
-        ...{ changed: changed.join(', '), at: whereOf(node), host_key: node.hostKey ?? 'none' },
+        ...{ changed: changed.join(', '), address: whereOf(node), host_key: node.hostKey ?? 'none' },
         commands: allowed(node),
       },
     } as const;

@@ -1,4 +1,8 @@
-import { afterEach, expect, test } from 'vitest';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, expect, test } from 'vitest';
 import { run } from '../src/run.js';
 import { type ApiServer, apiServer, json } from './support/api-server.js';
 import { testWorld } from './support/world.js';
@@ -18,4 +22,48 @@ test('rm forgets a node whose key is gone already', async () => {
   const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
   expect(await run(['ssh-node', 'rm', 'box3', '--yes'], world), world.err()).toBe(0);
   expect(world.out()).toBe('deleted node box3\n');
+});
+
+const keys = mkdtempSync(join(tmpdir(), 'muster-keys-'));
+execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(keys, 'open')]);
+execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', 'sesame', '-f', join(keys, 'locked')]);
+afterAll(() => rmSync(keys, { recursive: true }));
+
+async function adding(name: string, ...flags: string[]) {
+  server = await apiServer({
+    'GET /organizations/o/nodes/box1': json({ node_name: 'box1' }),
+    'GET /organizations/o/nodes/box2': (_, response) => {
+      response.writeHead(404, { 'content-type': 'application/json', 'x-muster-error': 'not_found' });
+      response.end(JSON.stringify({ error: "node 'box2' does not exist" }));
+    },
+    'GET /organizations/o/secrets': json([{ name: 'ssh-node.box1' }, { name: 'ssh-node.box2' }]),
+  });
+  const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' }, cwd: keys });
+  world.pipe('');
+  const code = await run(['ssh-node', 'add', name, '--host', 'h', '--user', 'u', ...flags], world);
+  expect(server.received.filter(({ method }) => method !== 'GET')).toEqual([]);
+  return { code, err: world.err() };
+}
+
+test('add with a key says of a node that is there that it is there', async () => {
+  const { code, err } = await adding('box1', '--key-file', 'open');
+  expect([code, err]).toEqual([1, expect.stringContaining("node 'box1' already exists")]);
+});
+
+test('add leaves a secret that is there as it is', async () => {
+  const { code, err } = await adding('box2', '--key-file', 'open');
+  expect([code, err]).toEqual([2, expect.stringContaining('there is a secret ssh-node.box2 already')]);
+});
+
+test.each([
+  ['open.pub', 'is a public key: give the private one'],
+  ['locked', 'is closed with a passphrase: give the passphrase as --password-secret'],
+])('add refuses the key file %s before anything is kept', async (file, told) => {
+  const { code, err } = await adding('box2', '--key-file', file);
+  expect([code, err]).toEqual([2, expect.stringContaining(`--key-file: ${file} ${told}`)]);
+});
+
+test('add names standard input when no policy comes from there', async () => {
+  const { code, err } = await adding('box2', '--policy', '-');
+  expect([code, err]).toEqual([2, expect.stringContaining('--policy: standard input must say commands')]);
 });

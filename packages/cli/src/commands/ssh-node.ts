@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { RefusedError } from '../client.js';
 import { MusterError } from '../errors.js';
-import { textOf, yamlOf } from '../files.js';
+import { nameOf, textOf, yamlOf } from '../files.js';
 import { printable } from '../printable.js';
 import { type Call, clientCommand, collect, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
@@ -154,11 +154,13 @@ function addSet(sshNode: Command, shell: Shell): void {
     const { keyFile } = call.options;
     if (Object.keys(body).length === 0 && keyFile === undefined)
       throw new MusterError('usage', { reason: 'say what is to change' });
+    // Whether a passphrase opens it, the server knows, which may have one.
+    const key = keyFile === undefined ? undefined : await keyIn(call.world, keyFile, true);
     // What may be refused comes before the key, which cannot be brought back.
     let node = Object.keys(body).length === 0 ? null : await client.patch<SshNode>(path, body);
-    if (keyFile !== undefined) {
+    if (key !== undefined) {
       node ??= await client.get<SshNode>(path);
-      await keepKey(call, keySecretOf(name), keyFile);
+      await keepKey(call, keySecretOf(name), key);
       node = await client.patch<SshNode>(path, { key_secret: keySecretOf(name) });
     }
     if (node !== null) tellItem(call, node, tell);
@@ -232,8 +234,17 @@ function keySecretOf(name: string): string {
   return `ssh-node.${name.replaceAll(/[^A-Za-z0-9_.-]/g, '_')}`.slice(0, LONGEST_SECRET);
 }
 
-async function keepKey({ client, world }: Call<object>, secret: string, file: string): Promise<void> {
-  await client.put(client.inOrg('secrets', secret), { value: await textOf(world, file) });
+/** @throws MusterError `usage` when it is no private key, or may need a passphrase where none is */
+async function keyIn(world: Call<object>['world'], file: string, passphrase: boolean): Promise<string> {
+  const value = await textOf(world, file);
+  const { keyTrouble } = await import('@muster/platform/ssh');
+  const trouble = await keyTrouble(value);
+  if (trouble === null || (trouble.locked && passphrase)) return value;
+  throw new MusterError('usage', { reason: `--key-file: ${nameOf(file)} ${trouble.text}` });
+}
+
+async function keepKey({ client }: Call<object>, secret: string, value: string): Promise<void> {
+  await client.put(client.inOrg('secrets', secret), { value });
 }
 
 /** Adds the node with a key of its own, which takes the place of nobody's and does not stay when the node is refused. */
@@ -243,20 +254,33 @@ async function withNewKey(
   file: string,
   add: (key: object) => Promise<SshNode>,
 ): Promise<SshNode> {
-  const { client } = call;
+  const { client, options, world } = call;
+  const key = await keyIn(world, file, options.passwordSecret !== undefined);
   const secret = keySecretOf(name);
+  await assertNew(call, name);
   const secrets = await client.get<readonly { readonly name: string }[]>(client.inOrg('secrets'));
   if (secrets.some((one) => one.name === secret)) {
-    const ways = `muster ssh-node set ${name} --key-file changes the key of a node that is there; --key-secret ${secret} uses it`;
+    const ways = `--key-secret ${secret} uses it, muster secret rm ${secret} makes room`;
     throw new MusterError('usage', { reason: `there is a secret ${secret} already, which is left as it is: ${ways}` });
   }
-  await keepKey(call, secret, file);
+  await keepKey(call, secret, key);
   try {
     return await add({ key_secret: secret });
   } catch (error) {
     await client.delete(client.inOrg('secrets', secret));
     throw error;
   }
+}
+
+/** Before anything is kept for it. @throws MusterError `already_exists` */
+async function assertNew({ client }: Call<object>, name: string): Promise<void> {
+  try {
+    await client.get(client.inOrg('nodes', name));
+  } catch (error) {
+    if (error instanceof RefusedError && error.code === 'not_found') return;
+    throw error;
+  }
+  throw new MusterError('already_exists', { kind: 'node', name });
 }
 
 /** `HOST`, `HOST:PORT`, `[ADDRESS]:PORT`, or an address of IPv6 alone. @throws MusterError `usage` */
@@ -282,7 +306,9 @@ async function policyOf({ options, world }: Call<Flags>, before: Policy): Promis
 async function policyIn(world: Call<Flags>['world'], file: string): Promise<Policy> {
   const read = await yamlOf(world, file);
   if (typeof read === 'object' && read !== null && !Array.isArray(read)) return read as Policy;
-  throw new MusterError('usage', { reason: `${file} must say commands, allow_any, labels … as agent.yaml does` });
+  throw new MusterError('usage', {
+    reason: `--policy: ${nameOf(file)} must say commands, allow_any, labels … as agent.yaml does`,
+  });
 }
 
 function tell({ out }: Call<object>, node: SshNode): void {

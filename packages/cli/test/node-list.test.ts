@@ -37,3 +37,11 @@ test('node list gives comma-separated values or JSON, and refuses to be asked fo
     expect([code, world.out(), world.err()]).toEqual([2, '', expect.stringContaining('--csv or --json, not both')]);
   }
 });
+
+test('node list gives times as ISO 8601 in comma-separated values', async () => {
+  const node = { node_name: 'web1', facts: {}, labels: {}, owner_since: '2026-12-01T00:11:47.000Z' };
+  server = await apiServer({ 'GET /organizations/o/nodes': json({ total: 1, nodes: [node] }) });
+  const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+  expect(await run(['node', 'list', '--csv', '--columns', 'name,since'], world)).toBe(0);
+  expect(world.out()).toBe('name,since\r\nweb1,2026-12-01T00:11:47.000Z\r\n');
+});

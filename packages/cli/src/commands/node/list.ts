@@ -28,6 +28,11 @@ const OWN: Readonly<Record<string, (node: NodeDetail) => string>> = {
 export const NODE_COLUMNS = Object.keys(OWN);
 const USUAL = ['name', 'status', 'availability', 'since', 'reason'];
 
+/** Times are for programs there: with their zone. */
+function readCsv(node: NodeDetail, name: string): string | number | boolean | undefined {
+  return name === 'since' ? node.owner_since : read(node, name);
+}
+
 const COLUMNS: Columns<NodeState> = {
   'Node name': (node) => node.node_name,
   Status: (node) => node.status,
@@ -83,7 +88,7 @@ export function addNodeList(node: Command, shell: Shell): void {
       );
     }
     if (csv === true) {
-      const rows = nodes.map((node) => names.map((name) => read(node, name) ?? ''));
+      const rows = nodes.map((node) => names.map((name) => readCsv(node, name) ?? ''));
       for (const row of [names, ...rows]) call.world.stdout.write(csvLine(row));
       return;
     }

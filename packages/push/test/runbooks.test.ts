@@ -365,6 +365,12 @@ describe('a value that does not fit is refused with the name of its parameter', 
 });
 
 describe('a definition that cannot be meant is refused', () => {
+  it('also as a new version', async () => {
+    const body = { ...RESTART, search: 'role:web AND (' };
+    const answer = await refused(await send({ method: 'PUT', path: `runbooks/${await create()}`, body }));
+    expect(answer).toContain('400 invalid_selector');
+  });
+
   const secret = { token: { type: 'secret' } };
 
   it.each([
@@ -395,6 +401,7 @@ describe('a definition that cannot be meant is refused', () => {
       'does not go with the type',
     ],
     [{ search: undefined }, 'at least one node must be supplied'],
+    [{ search: 'role:web AND (' }, 'invalid_selector: invalid search at character 14: '],
     [{ concurrency: 0 }, 'concurrency: must not be 0'],
     [{ script: 'echo hi', command: undefined }, 'invalid script: must begin with a line that names its interpreter'],
     [

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isRunnable } from '@muster/base';
+import { compileSearch } from '@muster/nodes';
 import { invalid } from '../request/fields.js';
 import { readJobRequest } from '../request/request.js';
 import type { Definition, Parameter, Parameters, ParameterType } from './definition.js';
@@ -19,7 +20,7 @@ const OWN_FIELDS: Readonly<Record<ParameterType, readonly string[]>> = {
 const COMMON_FIELDS = ['type', 'description', 'required'];
 const NAME = /^[a-z][a-z0-9_]*$/;
 
-/** What the schema of the route cannot tell. @throws MusterError as POST jobs, `invalid_field` */
+/** What the schema of the route cannot tell. @throws MusterError as POST jobs, `invalid_field`, `invalid_selector` */
 export function checkDefinition(definition: Definition, limits: { readonly maxNodes: number }): void {
   const { command, script, args, signature, file, parameters = {}, available, job } = definition;
   const bytes = Buffer.byteLength(JSON.stringify(definition));
@@ -36,7 +37,8 @@ export function checkDefinition(definition: Definition, limits: { readonly maxNo
     throw invalid('available', 'give either available or quorum: with it any number of nodes is enough');
   }
   const sample = { command: 'true', ...job };
-  readJobRequest(sample, JSON.stringify(sample), limits);
+  const { target } = readJobRequest(sample, JSON.stringify(sample), limits);
+  if (target.kind === 'search') compileSearch(target.query);
   checkParameters(parameters);
   if (typeof command === 'string' && command.trim() === '') throw invalid('command', 'is empty');
   if (typeof command === 'string' && placesIn(command).length > 0) {

@@ -13,6 +13,7 @@ import { mayWrite, WRITERS } from './writers.js';
 declare module '@muster/platform/auth' {
   interface PermissionTable {
     'push:read': true;
+    'push:jobs': true;
     'push:job': true;
     'push:write': true;
     'push:execute': true;
@@ -34,6 +35,12 @@ export const PUSH_RIGHTS: DeclaredRights = {
       holders: READERS_HOLD,
       administration: false,
       allows: mayRead,
+    },
+    'push:jobs': {
+      holders:
+        'any member of the organization: who has `push:read` is shown all push jobs, others those that they started and may look at (`push:job`)',
+      administration: false,
+      allows: () => true,
     },
     'push:job': {
       holders:

@@ -448,7 +448,6 @@ describe('jobs by the beginning of their id', () => {
     it('need no permission to read, only to abort', async () => {
       server.nodes.enter(server.org.id, 'BEGUN', 'run');
       const begun = await server.start({ command: 'sleep 100', nodes: ['BEGUN'] });
-      expect((await send({ path: `jobs/lookup/${begun.slice(0, 31)}` })).status).toBe(403);
       // Others that were made here differ in their last digits only.
       for (const digits of [begun.slice(0, 13), begun.slice(0, 12)]) {
         const refused = await abort(digits, 'admin user');

@@ -195,7 +195,6 @@ describe('whom a runbook names', () => {
     );
     expect((await json<{ name: string }[]>({ path: 'runbooks', ...as })).map((one) => one.name)).not.toContain(other);
     const denied: Request[] = [
-      { path: 'pushy/jobs' },
       { path: `pushy/jobs/${await run(name)}` },
       { method: 'PUT', path: `pushy/jobs/${id}/abort` },
       { method: 'POST', path: 'pushy/jobs', body: { command: 'true', nodes: ['web1'] } },
@@ -207,6 +206,31 @@ describe('whom a runbook names', () => {
     ];
     for (const request of denied)
       expect([request.path, (await send({ ...request, ...as })).status]).toEqual([request.path, 403]);
+  });
+
+  it('is shown of all push jobs its own that it may look at, and nobody else any', async () => {
+    const as = { as: 'normal user' } as const;
+    const name = await create();
+    const others = await run(name);
+    const mine = [await run(name, {}, as), await run(name, {}, as), await run(name, {}, as)];
+    for (const id of [others, ...mine]) await server.finish(id);
+    const list = async (query: string) =>
+      (await json<{ id: string }[]>({ path: `pushy/jobs?${query}`, ...as })).map(({ id }) => id);
+    const shown = await list('');
+    expect(shown).toEqual(expect.arrayContaining(mine));
+    expect(shown).not.toContain(others);
+    expect(await list('limit=2')).toEqual(shown.slice(0, 2));
+    expect(await list('requester=normal')).toEqual(shown);
+    expect(await list('requester=admin')).toEqual([]);
+    expect(await json({ path: `pushy/jobs/lookup/${mine[0]}`, ...as })).toHaveLength(1);
+    expect(await json({ path: `pushy/jobs/lookup/${others}`, ...as })).toEqual([]);
+    expect(await refused(await send({ path: 'pushy/jobs', as: 'member client' }))).toContain('403 forbidden');
+    await json({ method: 'PUT', path: `runbooks/${name}`, body: { ...RESTART, runners: [] } });
+    const next = await run(await create(), {}, as);
+    const left = shown.filter((id) => !mine.includes(id));
+    expect(new Set(await list(''))).toEqual(new Set([next, ...left]));
+    expect(await list('limit=1')).toHaveLength(1);
+    await server.finish(next);
   });
 
   it('learns what is not there only who may look at all', async () => {

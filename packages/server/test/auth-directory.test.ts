@@ -292,9 +292,9 @@ describe('roles', () => {
 
   it('that are new leave admins what they could: the first one locks nobody out', async () => {
     await put('push_job_readers', { users: ['normal-user'] });
-    expect((await api.get(jobs)).status).toBe(200);
+    expect((await api.get(`${ORG}/nodes`)).status).toBe(200);
     await put('push_job_readers', { users: ['normal-user'], exclusive: true });
-    expect((await api.get(jobs)).status).toBe(403);
+    expect((await api.get(`${ORG}/nodes`)).status).toBe(403);
     // Of whether it is, nothing is said: it stays so.
     expect((await put('push_job_readers', { users: ['normal-user'] })).body).toMatchObject({ exclusive: true });
     await api.delete(`${ORG}/groups/push_job_readers`);
@@ -320,7 +320,9 @@ describe('roles', () => {
       const answer = await writer.get(`${ORG}/pushy/${path}`, { accept: '*/*' });
       expect([path, answer.status]).toEqual([path, 200]);
     }
-    for (const path of [`jobs/${others}`, `job_status_feed/${others}`, 'jobs', 'job_status_feed']) {
+    const listed = ((await writer.get(jobs)).body as { id: string }[]).map(({ id }) => id);
+    expect([listed.includes(own), listed.includes(others)]).toEqual([true, false]);
+    for (const path of [`jobs/${others}`, `job_status_feed/${others}`, 'job_status_feed']) {
       const answer = await writer.get(`${ORG}/pushy/${path}`, { accept: '*/*' });
       expect([path, answer.status]).toEqual([path, 403]);
     }

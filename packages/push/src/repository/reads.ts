@@ -35,25 +35,24 @@ export async function starterOf(read: Read, orgId: string, jobId: string): Promi
   return job === undefined ? undefined : (JSON.parse(job.spec) as PushJobSpec).requesterId;
 }
 
-/** Jobs of this organization whose id begins so, by id. */
+/** Jobs of this organization whose id begins so, by id; of one requester when it is named. */
 export function jobsBeginning(
   read: Read,
   orgId: string,
   beginning: string,
   limit: number,
+  requester?: string,
 ): Promise<Pick<JobRow, 'id' | 'command' | 'status' | 'created_at'>[]> {
-  return (
-    read
-      .selectFrom('push_jobs')
-      .select(['id', 'command', 'status', 'created_at'])
-      .where('org_id', '=', orgId)
-      .where('id', '>=', beginning)
-      // What follows the digits.
-      .where('id', '<', `${beginning}g`)
-      .orderBy('id')
-      .limit(limit)
-      .execute()
-  );
+  const jobs = read
+    .selectFrom('push_jobs')
+    .select(['id', 'command', 'status', 'created_at'])
+    .where('org_id', '=', orgId)
+    .where('id', '>=', beginning)
+    // What follows the digits.
+    .where('id', '<', `${beginning}g`)
+    .orderBy('id')
+    .limit(limit);
+  return (requester === undefined ? jobs : jobs.where('requester', '=', requester)).execute();
 }
 
 /** Of the newest of this organization, in the order of the index. Neither database reads for it the specifications, which may be large. */
@@ -73,6 +72,8 @@ export interface JobFilter {
   /** Exact, or with `*` at the end everything that begins so. */
   readonly command?: string;
   readonly requester?: string;
+  /** Besides: only jobs of this requester may be seen. */
+  readonly only?: string;
   readonly node?: string;
   /** Milliseconds, both exclusive. */
   readonly createdAfter?: number;
@@ -90,7 +91,7 @@ export function listJobs(
   page: { readonly limit: number; readonly after?: JobCursor; readonly sort?: JobOrder | undefined },
 ): Promise<JobRow[]> {
   let query = read.selectFrom('push_jobs').selectAll().where('org_id', '=', orgId);
-  const { statuses, command, requester, node, createdAfter, createdBefore } = filter;
+  const { statuses, command, requester, only, node, createdAfter, createdBefore } = filter;
   if (statuses !== undefined) query = query.where('status', 'in', statuses);
   if (command?.endsWith('*')) {
     const prefix = command.slice(0, -1);
@@ -101,6 +102,7 @@ export function listJobs(
     query = query.where('command', '=', command);
   }
   if (requester !== undefined) query = query.where('requester', '=', requester);
+  if (only !== undefined) query = query.where('requester', '=', only);
   if (node !== undefined) {
     query = query.where((eb) =>
       eb.exists(
@@ -130,28 +132,31 @@ export function listJobs(
   return ordered.limit(page.limit).execute();
 }
 
-/** A page of the list, cut short when its jobs are large. `more`: there are further jobs after its last. */
+/** A page of the list of those that `may` be seen, cut short when its jobs are large. `more`: there are further jobs after its last. */
 export async function pageOfJobs(
   read: Read,
   orgId: string,
   filter: JobFilter,
-  page: { readonly limit: number; readonly after: JobCursor | undefined; readonly sort?: JobOrder | undefined },
+  page: { readonly limit: number; readonly after?: JobCursor | undefined; readonly sort?: JobOrder | undefined },
+  may: (jobId: string) => Promise<boolean> = async () => true,
 ): Promise<{ readonly rows: readonly JobRow[]; readonly more: boolean }> {
   const rows: JobRow[] = [];
   let characters = 0;
   let after = page.after;
   for (;;) {
-    const limit = Math.min(JOBS_AT_ONCE, page.limit + 1 - rows.length);
+    // Of those that only some may see, many may be left out.
+    const limit = filter.only === undefined ? Math.min(JOBS_AT_ONCE, page.limit + 1 - rows.length) : JOBS_AT_ONCE;
     const found = await listJobs(read, orgId, filter, {
       limit,
       sort: page.sort,
       ...(after !== undefined && { after }),
     });
     for (const row of found) {
+      after = { createdAt: row.created_at, id: row.id };
+      if (!(await may(row.id))) continue;
       if (rows.length === page.limit || characters > MAX_PAGE_TEXT) return { rows, more: true };
       rows.push(row);
       characters += row.spec.length;
-      after = { createdAt: row.created_at, id: row.id };
     }
     if (found.length < limit) return { rows, more: false };
   }

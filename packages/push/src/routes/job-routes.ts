@@ -39,6 +39,15 @@ export interface JobRouteDeps extends SubmissionDeps, Omit<PreviewDeps, 'nodes'>
   readonly approvals: Pick<Approvals, 'ask'>;
 }
 
+interface Sight {
+  /** Name of the requester; undefined: of all. */
+  readonly only?: string;
+  /** Of these. */
+  may(jobId: string): Promise<boolean>;
+}
+
+const EVERYTHING: Sight = { may: async () => true };
+
 const JOBS = '/organizations/:org/pushy/jobs';
 const tags = ['push jobs'];
 
@@ -123,21 +132,24 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
   app.route({
     method: 'GET',
     url: JOBS,
-    config: { permission: 'push:read', fields: schemas.JOB_FIELDS },
+    config: { permission: 'push:jobs', fields: schemas.JOB_FIELDS },
     schema: {
       tags,
       operationId: 'listPushJobs',
       summary: 'Jobs, newest first',
       description:
+        'Who may not look at all of them (`push:read`) is shown those that they started and may look at (`push:job`); 403 when there is none. ' +
         'A `Link: <…>; rel="next"` header leads to further jobs. What only details have is shown also when `fields` asks for it.',
       params: schemas.OrgParams,
       querystring: schemas.ListQuery,
       response: { 200: schemas.JobListAnswer },
     },
     handler: async (request, reply) => {
-      const { query, organization } = request;
+      const { query, caller, organization } = request;
+      const { only, may } = await sight(caller, organization);
+      const filter = { ...readJobFilter(query), ...(only !== undefined && { only }) };
       const page = { limit: query.limit ?? DEFAULT_PAGE, after: readCursor(query.cursor), sort: query.sort };
-      const { rows, more } = await pageOfJobs(read, organization.id, readJobFilter(query), page);
+      const { rows, more } = await pageOfJobs(read, organization.id, filter, page, may);
       const last = rows.at(-1);
       if (more && last !== undefined) reply.header('link', nextLink(request.url, 'cursor', cursorOf(last)));
       const asked = query.fields === undefined ? [] : readFields(query.fields, schemas.JOB_FIELDS);
@@ -153,22 +165,27 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
   app.route({
     method: 'GET',
     url: `${JOBS}/lookup/:digits`,
-    config: { permission: 'push:read' },
+    config: { permission: 'push:jobs' },
     schema: {
       tags,
       operationId: 'lookUpPushJob',
       summary: 'Jobs whose id begins with these digits',
       description:
         'At least 4 digits. All ids of an organization begin with the same 12, which may be left out. At most ' +
-        `${JOBS_FOUND} jobs are shown, by id: one when the digits are unambiguous, none when there is no such job.`,
+        `${JOBS_FOUND} jobs are shown, by id: one when the digits are unambiguous, none when there is no such job. Of the same jobs as the list.`,
       params: schemas.LookupParams,
       response: { 200: schemas.LookupAnswer },
     },
     handler: async (request) => {
-      const { organization, params } = request;
+      const { caller, organization, params } = request;
+      const { only, may } = await sight(caller, organization);
       const beginning = idsBeginning(organization.id, params.digits);
       if (beginning === null) throw invalid('digits', 'must be 4 to 32 of 0-9 and a-f');
-      return (await jobsBeginning(read, organization.id, beginning, JOBS_FOUND)).map(foundJob);
+      const found = [];
+      for (const job of await jobsBeginning(read, organization.id, beginning, JOBS_FOUND, only)) {
+        if (await may(job.id)) found.push(foundJob(job));
+      }
+      return found;
     },
   });
 
@@ -317,6 +334,16 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
     },
   });
 
+  /** Which jobs somebody is shown. @throws MusterError `forbidden` for whom there is none */
+  async function sight(caller: Identity, org: Organization): Promise<Sight> {
+    const { access } = deps;
+    if (await access.mayRead(caller, org)) return EVERYTHING;
+    const own = { only: caller.name, may: (jobId: string) => access.mayLookAt(caller, org, jobId) };
+    const { rows } = await pageOfJobs(read, org.id, { only: own.only }, { limit: 1 }, own.may);
+    if (rows.length === 0) throw access.forbidden(caller, 'push:read');
+    return own;
+  }
+
   async function show(job: JobRow, options: JobViewOptions): Promise<Record<string, unknown>> {
     return singleJob(job, await nodeStatuses(read, job.id), options);
   }
@@ -350,7 +377,7 @@ async function checkMayAbort(deps: JobRouteDeps, caller: Identity, org: Organiza
   const names = await unfinishedNodeNames(deps.read, job.id);
   if (names.length === 0) return;
   const denied = await deps.access.denied(caller, org, names);
-  if (denied.length > 0) throw deps.access.forbidden(caller);
+  if (denied.length > 0) throw deps.access.forbidden(caller, 'push:write');
 }
 
 /** Bodies are validated before the signature (sheet §7.2) and used after it. */

@@ -105,6 +105,15 @@ test('push results shows the groups; --diff what differs from the largest', asyn
   expect(diff.world.out()).toContain('\n\n1 node, succeeded  (bbbbbbbb)\n  b1\n    - hello\n    + bye\n');
 });
 
+test('push results --group names all nodes of a group, of which the groups show the first', async () => {
+  const plain = await muster('results', 'J', '--group', 'bbbbbbbb');
+  expect([plain.code, plain.world.out()]).toEqual([0, 'b1\nb2\n']);
+  expect(plain.received.at(-1)?.query.get('group')).toBe('bbbbbbbb');
+  await server?.close();
+  const { world } = await muster('results', 'J', '--group', 'bbbbbbbb', '--json');
+  expect(JSON.parse(world.out())).toEqual({ id: 'J', group: 'bbbbbbbb', nodes: ['b1', 'b2'] });
+});
+
 test('push results --diff is refused beside --json, which has no differences', async () => {
   const { code, world, received } = await muster('results', 'J', '--diff', '--json');
   expect([code, received]).toEqual([2, []]);

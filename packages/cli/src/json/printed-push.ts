@@ -63,7 +63,17 @@ export const PUSH: Readonly<Record<string, Printed>> = {
   ),
   'push list': document(answer('listPushJobs')),
   'push output': lines(OUTPUT, 'Every stream of every node.'),
-  'push results': document(answer('listPushJobResults')),
+  'push results': document(
+    either(
+      answer('listPushJobResults'),
+      object({
+        id: text('Of the job'),
+        group: text('As it was named'),
+        nodes: listOf(text('Every node of it, by name')),
+      }),
+    ),
+    'The groups; with --group the nodes of one.',
+  ),
   'push continue': document(answer('continuePushJob')),
   'push abort': document(either(answer('abortPushJob'), JOB)),
 

@@ -1,7 +1,8 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { isFinal, type Job } from '../../../api.js';
 import { MusterError } from '../../../errors.js';
 import { PAGE_SIZE } from '../../../limits.js';
+import { printable } from '../../../printable.js';
 import { type Call, clientCommand, does, type Shell } from '../../../shell.js';
 import { count } from '../../queue/settings.js';
 import { capturedText } from '../captured.js';
@@ -13,6 +14,7 @@ import { lineDiff } from './line-diff.js';
 
 interface ResultsOptions {
   readonly diff?: boolean;
+  readonly group?: string;
   readonly limit: number;
 }
 
@@ -26,7 +28,12 @@ export function addResults(push: Command, shell: Shell): void {
   const command = clientCommand(push, {
     usage: 'results <job>',
     summary: 'nodes with the same result together, the largest group first, with how their output begins',
-    examples: ['muster push results JOB', 'muster push results JOB --diff', 'muster push rerun JOB --group 3f2a9c01'],
+    examples: [
+      'muster push results JOB',
+      'muster push results JOB --diff',
+      'muster push results JOB --group 3f2a9c01',
+      'muster push rerun JOB --group 3f2a9c01',
+    ],
   });
   takesJob(command);
   command
@@ -34,6 +41,7 @@ export function addResults(push: Command, shell: Shell): void {
       '--diff',
       "show how the output of the other groups differs from the largest one's; for people, not with --json",
     )
+    .addOption(new Option('--group <digits>', 'the names of all nodes of this group').conflicts(['diff', 'limit']))
     .option('--limit <n>', 'at most this many groups', count('--limit', 1), SHOWN);
   does<ResultsOptions>(command, shell, async (call) => {
     if (call.options.diff === true && call.out.json) {
@@ -41,7 +49,9 @@ export function addResults(push: Command, shell: Shell): void {
         reason: '--diff is shown to people, and --json has none: leave one of them out',
       });
     }
-    const job = await readJob(call, await jobId(call, call.args[0] ?? ''));
+    const id = await jobId(call, call.args[0] ?? '');
+    if (call.options.group !== undefined) return showGroup(call, id, call.options.group);
+    const job = await readJob(call, id);
     await showResults(call, job, call.options);
   });
 }
@@ -68,6 +78,13 @@ export async function showResults(
   const more = found.groups - found.results.length;
   if (more > 0) call.out.note(`… and ${more} groups more: muster push results ${job.id} --limit ${found.groups}`);
   if (!isFinal(job)) call.out.note('the job goes on: nodes that have not ended are not counted');
+}
+
+/** All its nodes, a name each line: the groups name the first few. */
+async function showGroup(call: Call<object>, id: string, group: string): Promise<void> {
+  const nodes = await nodesOfGroup(call, id, group);
+  call.out.document({ id, group, nodes });
+  for (const name of nodes) call.out.line(printable(name));
 }
 
 /** With `--output grouped`, before the end is told. */

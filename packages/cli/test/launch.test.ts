@@ -147,6 +147,10 @@ test('a job without quorum names how many would have been enough', async () => {
     [`POST ${JOBS}`]: json({ id: ID, uri: '' }, 201),
     [`GET ${JOBS}/${ID}`]: json(ended),
     [`GET ${JOBS}/${ID}/nodes`]: json(nodes),
+    [`GET /organizations/o/pushy/job_status_feed/${ID}`]: (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end('id: 1-1\nevent: job_complete\ndata: {"status":"quorum_failed"}\n\n');
+    },
   });
   const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
   expect(await run(['push', 'start', '--node', 'web1', 'web2', 'web3', '--', 'x'], world)).toBe(1);
@@ -156,6 +160,12 @@ test('a job without quorum names how many would have been enough', async () => {
   const [, table = ''] = world.out().split('Node name');
   expect(table).toMatch(/^web3 +refused +busy with job 4f /m);
   expect(table).not.toMatch(/web1|web2/);
+  const program = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+  expect(
+    await run(['push', 'start', '--node', 'web1', 'web2', 'web3', '--json', '--', 'x'], program),
+    program.err(),
+  ).toBe(1);
+  expect(JSON.parse(program.out())).toEqual({ ...ended, job_nodes: nodes });
 });
 
 describe('a script that no node would run is refused before the server is asked', () => {

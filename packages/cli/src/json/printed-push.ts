@@ -17,9 +17,11 @@ import {
 } from './shapes.js';
 
 const JOB = answer('getPushJob');
+/** With what each of its nodes did, and why. */
+const JOB_AND_NODES = more(JOB, { job_nodes: answer('listPushJobNodes') });
 const STARTED = document(
-  either(JOB, answer('previewPushJob'), answer('startPushJob 202')),
-  'The job at its end; with --detach as it was started; with --dry-run what the nodes would say to it; what waits for others to agree: the approval.',
+  either(JOB_AND_NODES, JOB, answer('previewPushJob'), answer('startPushJob 202')),
+  'The job at its end, with its nodes; with --detach as it was started, without them; with --dry-run what the nodes would say to it; what waits for others to agree: the approval.',
 );
 const OUTPUT = object({
   node_name: text(),
@@ -38,7 +40,7 @@ export const PUSH: Readonly<Record<string, Printed>> = {
   'agent upgrade': STARTED,
   'push status': document(
     either(
-      more(JOB, { job_nodes: answer('listPushJobNodes') }),
+      JOB_AND_NODES,
       answer('listPushJobNodes', '[]'),
       object({
         id: text(),
@@ -83,8 +85,8 @@ export const PUSH: Readonly<Record<string, Printed>> = {
   'runbook versions': document(answer('listRunbookVersions')),
   'runbook update': document(answer('updateRunbook')),
   'runbook run': document(
-    either(JOB, answer('previewRunbook'), answer('runRunbook 202')),
-    'The job at its end; with --dry-run what would run; what waits for a second person: the approval.',
+    either(JOB_AND_NODES, JOB, answer('previewRunbook'), answer('runRunbook 202')),
+    'The job at its end, with its nodes; with --detach as it was started, without them; with --dry-run what would run; what waits for a second person: the approval.',
   ),
   'runbook rm': gone('name'),
 

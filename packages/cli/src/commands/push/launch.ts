@@ -7,7 +7,7 @@ import type { Call } from '../../shell.js';
 import { isAsked, tellAsked, type Asked as Waiting } from '../approval/asked.js';
 import { warnOfUnquoted } from '../unquoted.js';
 import { batchesText } from './batches.js';
-import { needsFewer, tellEnd } from './job-nodes.js';
+import { jobNodes, needsFewer, tellEnd } from './job-nodes.js';
 import { type OutputChoice, tellUnseen } from './live/view.js';
 import { readJob } from './read-job.js';
 import type { JobRequest } from './request.js';
@@ -118,7 +118,7 @@ export async function seeThrough(
     justStarted: true,
   });
   if (watched.kind === 'left') return watched.exit;
-  call.out.document(watched.job);
+  if (call.out.json) call.out.document({ ...watched.job, job_nodes: await jobNodes(call, id) });
   await tellResults(call, watched.job, call.options.output);
   await tellEnd(call, watched.job);
   if (luggage?.ended !== undefined) {

@@ -1,5 +1,6 @@
 import { MOST_NAMED, named } from '@muster/base';
 import type { JobNode } from './api.js';
+import { nodesText } from './node-words.js';
 import { printable } from './printable.js';
 
 /** Reasons that are told apart. */
@@ -39,7 +40,7 @@ export function absence(nodes: readonly Told[]): Absence {
   const whole = absent.slice(0, REASONS).filter(([text]) => text !== BUSY);
   const told = new Set(whole.flatMap(([, names]) => names.slice(0, MOST_NAMED)));
   const all = [
-    `${count} of ${nodes.length} nodes did not take part`,
+    `${count} of ${nodesText(nodes.length)} did not take part`,
     ...lines,
     ...(others > 0 ? [`  for other reasons: ${others}`] : []),
   ];

@@ -7,6 +7,10 @@ const WORDS: Readonly<Partial<Record<PushJobNodeStatus, string>>> = {
   timed_out: 'timed out',
 };
 
+export function nodesText(count: number): string {
+  return count === 1 ? '1 node' : `${count} nodes`;
+}
+
 export function nodeStatusWord(status: PushJobNodeStatus): string {
   return WORDS[status] ?? status;
 }

@@ -1,6 +1,7 @@
 import type { PushJobNodeStatus } from './api.js';
 import { formatDuration } from './duration.js';
 import { REDRAW_MS } from './limits.js';
+import { nodesText } from './node-words.js';
 import { shortened } from './printable.js';
 import type { Tally } from './tally.js';
 import type { World } from './world.js';
@@ -135,7 +136,8 @@ export class StatusLine {
     if (status === this.#told || status === 'new') return;
     this.#told = status;
     const { ended, total } = this.#tally;
-    this.#world.stderr.write(`${status}: ${ended} of ${total} nodes done\n`);
+    const how = status === 'quorum_failed' ? 'nothing ran' : `${ended} of ${nodesText(total)} done`;
+    this.#world.stderr.write(`${status}: ${how}\n`);
   }
 
   #draw(): void {

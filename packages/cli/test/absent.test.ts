@@ -43,4 +43,5 @@ test('of more than ten reasons the rest is counted; nothing is told when all too
   expect(absentLines(nodes)).toHaveLength(12);
   expect(absentLines(nodes).at(-1)).toBe('  for other reasons: 3');
   expect(absentLines([node('a', 'succeeded')])).toEqual([]);
+  expect(absentLines([node('a', 'nacked', 'cause')])[0]).toBe('1 of 1 node did not take part');
 });

@@ -14,7 +14,7 @@ test('command list says why nodes may not tell what they allow, whether they hav
   const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
   expect(await run(['command', 'list', 'via:ssh'], world), world.err()).toBe(0);
   const said = world.out() + world.err();
-  expect(said).toContain('of 3 nodes 1 tell what they allow');
+  expect(said).toContain('of 3 nodes 1 tells what it allows');
   expect(said).toContain(
     '2 do not tell (not connected yet, or tell_commands in agent.yaml or in the policy of an ssh node)',
   );

@@ -175,7 +175,7 @@ test('the last line counts nodes that were never started, though no event tells 
   job.end('quorum_failed', { was_ready: ['a'], nacked: ['b'] });
   job.send(0, 1, 'job_complete', { status: 'quorum_failed' });
   expect(await exit).toBe(1);
-  const counted = 'running: 0 of 2 nodes done\nquorum_failed: 2 of 2 nodes done\n';
+  const counted = 'running: 0 of 2 nodes done\nquorum_failed: nothing ran\n';
   expect(world.err()).toBe(`${counted}--quorum 1, or --available, needs fewer\n`);
 });
 

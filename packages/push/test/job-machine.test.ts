@@ -51,6 +51,7 @@ describe('Push Jobs §5.6.2', () => {
   it('voting: quorum failure when all have voted aborts', () => {
     const { job, effects } = stepJob(voting, tally({ ready: 1 }), rules, { type: 'tallied', now: 1000 });
     expect(job).toMatchObject({ phase: 'aborting', status: 'voting', ending: 'quorum_failed', deadline: 51_000 });
+    expect(job.reason).toBe(`1 node was ready, and ${rules.quorum} are needed`);
     expect(effects).toEqual([{ type: 'abort_nodes' }]);
   });
 

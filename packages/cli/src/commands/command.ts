@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { nodesText } from '../node-words.js';
 import { clientCommand, does, type Shell, subcommand } from '../shell.js';
 import { count } from './queue/settings.js';
 import { tellTable } from './resource.js';
@@ -62,7 +63,10 @@ export function addCommandList(program: Command, shell: Shell): void {
     });
     const silent = found.nodes - found.told;
     if (found.nodes === 0) out.note(q === undefined ? 'there are no nodes yet' : `no node is like ${q}`);
-    else out.note(`of ${found.nodes} ${found.nodes === 1 ? 'node' : 'nodes'} ${found.told} tell what they allow`);
+    else
+      out.note(
+        `of ${nodesText(found.nodes)} ${found.told} ${found.told === 1 ? 'tells what it allows' : 'tell what they allow'}`,
+      );
     if (found.any > 0) out.note(`${found.any} of them run whatever is asked for (allow_any)`);
     if (silent > 0)
       out.note(

@@ -189,7 +189,8 @@ function decide(job: JobState, tally: Tally, rules: JobRules, now: number, befor
       // What was not answered by now is not waited for: only those whose turn has not come.
       return before.length === 0 ? stay(job) : { job: { ...job, deadline: null }, effects: before };
     }
-    const reason = `${tally.ready} of ${rules.quorum} nodes needed were ready`;
+    const ready = tally.ready === 1 ? '1 node was ready' : `${tally.ready} nodes were ready`;
+    const reason = `${ready}, and ${rules.quorum} ${rules.quorum === 1 ? 'is' : 'are'} needed`;
     const aborting = abort(job, rules, now, 'quorum_failed', reason);
     return { job: aborting.job, effects: [...before, ...aborting.effects] };
   }

@@ -87,7 +87,9 @@ describe('a runbook', () => {
     expect(await json({ path: `runbooks/${name}?version=1` })).toMatchObject({ version: 1, definition: RESTART });
     const versions = await json<{ version: number }[]>({ path: `runbooks/${name}/versions` });
     expect(versions.map(({ version }) => version)).toEqual([2, 1]);
-    expect(await refused(await send({ path: `runbooks/${name}?version=3` }))).toContain('404 not_found');
+    expect(await refused(await send({ path: `runbooks/${name}?version=3` }))).toContain(
+      `404 not_found: version of runbook ${name} '3' does not exist`,
+    );
     const again = await send({ method: 'POST', path: 'runbooks', body: { name, ...RESTART } });
     expect(await refused(again)).toContain('409 runbook_exists');
     expect((await send({ method: 'DELETE', path: `runbooks/${name}` })).status).toBe(204);

@@ -149,7 +149,8 @@ export class Runbooks {
   /** The newest unless another is named. @throws MusterError `not_found` */
   async version(row: RunbookRow, number = row.version): Promise<Version> {
     const found = await findVersion(this.#deps.store.read, row.id, number);
-    if (found === undefined) throw new MusterError('not_found', { kind: 'version', name: `${row.name} ${number}` });
+    if (found === undefined)
+      throw new MusterError('not_found', { kind: `version of runbook ${row.name}`, name: String(number) });
     const { version, definition, author_name: author, created_at: createdAt } = found;
     return { row, version, definition: JSON.parse(definition) as Definition, author, createdAt };
   }

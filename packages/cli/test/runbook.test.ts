@@ -111,3 +111,8 @@ describe('run --dry-run', () => {
     expect(JSON.parse((await dry('reachable', ['--json'])).out)).toEqual(plan('reachable'));
   });
 });
+
+test('who is shown no runbook is not told that there is none', async () => {
+  const { out, err } = await muster(['list'], { [`GET ${RUNBOOKS}`]: json([]) });
+  expect(out + err).toContain('no runbooks that you may look at or run');
+});

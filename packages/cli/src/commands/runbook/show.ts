@@ -21,7 +21,7 @@ export function addList(runbook: Command, shell: Shell): void {
       What: ({ description }) => description,
     },
     look: { fit: true },
-    none: 'no runbooks yet: muster runbook create NAME -f FILE',
+    none: 'no runbooks that you may look at or run; to make one: muster runbook create NAME -f FILE',
   });
 }
 

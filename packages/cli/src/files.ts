@@ -83,3 +83,9 @@ async function wholeOf(stdin: AsyncIterable<Uint8Array>): Promise<Buffer> {
   }
   return Buffer.concat(pieces);
 }
+
+/** Editors and `echo` end a password with a line end that is not part of it; of a text of several lines it is. */
+export function withoutLineEnd(text: string): string {
+  const line = text.replace(/\r?\n$/, '');
+  return line.includes('\n') ? text : line;
+}

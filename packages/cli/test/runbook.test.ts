@@ -112,6 +112,22 @@ describe('run --dry-run', () => {
   });
 });
 
+test('a parameter from standard input is without the end of its line, as a secret is, unless it is a file', async () => {
+  const parameters = { token: { type: 'secret' }, config: { type: 'file' } };
+  const given = async (name: string, text: string): Promise<unknown> => {
+    await server?.close();
+    const routes = {
+      [`GET ${RUNBOOKS}/r`]: json({ name: 'r', definition: { parameters } }),
+      [`POST ${RUNBOOKS}/r/run`]: json({ error: 'enough' }, 400),
+    };
+    await muster(['run', 'r', '--param-file', `${name}=-`], routes, text);
+    return JSON.parse(server?.received.at(-1)?.body ?? '');
+  };
+  expect(await given('token', 'hunter22\n')).toEqual({ parameters: { token: 'hunter22' } });
+  expect(await given('token', 'one\ntwo\n')).toEqual({ parameters: { token: 'one\ntwo\n' } });
+  expect(await given('config', 'a=b\n')).toEqual({ parameters: { config: 'a=b\n' } });
+});
+
 test('who is shown no runbook is not told that there is none', async () => {
   const { out, err } = await muster(['list'], { [`GET ${RUNBOOKS}`]: json([]) });
   expect(out + err).toContain('no runbooks that you may look at or run');

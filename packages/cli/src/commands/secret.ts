@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { MusterError } from '../errors.js';
-import { textOf } from '../files.js';
+import { textOf, withoutLineEnd } from '../files.js';
 import { printable } from '../printable.js';
 import { hiddenLines, isInteractive } from '../prompt.js';
 import { type Call, clientCommand, collect, does, type Shell, subcommand } from '../shell.js';
@@ -183,10 +183,4 @@ function tell({ out }: Call<object>, secret: Secret): void {
 
 function holdersText({ holders }: Secret): string {
   return holders.length === 0 ? 'its owner and admins' : `its owner, admins, ${holders.join(', ')}`;
-}
-
-/** Editors and `echo` end a password with a line end that is not part of it; of a text of several lines it is. */
-function withoutLineEnd(text: string): string {
-  const line = text.replace(/\r?\n$/, '');
-  return line.includes('\n') ? text : line;
 }

@@ -1,7 +1,7 @@
 import { EXIT } from '@muster/base';
 import { type Command, Option } from 'commander';
 import { MusterError } from '../../errors.js';
-import { textOf } from '../../files.js';
+import { textOf, withoutLineEnd } from '../../files.js';
 import { type Call, clientCommand, collect, does, type Shell } from '../../shell.js';
 import { type Asked, isAsked, tellAsked } from '../approval/asked.js';
 import { batchesText } from '../push/batches.js';
@@ -33,7 +33,11 @@ export function addRun(runbook: Command, shell: Shell): void {
   });
   command
     .option('--param <name=value>', 'a parameter; may be repeated', collect)
-    .option('--param-file <name=file>', 'a parameter that is what is in this file, or - for standard input', collect);
+    .option(
+      '--param-file <name=file>',
+      'a parameter that is what is in this file, or - for standard input. The end of a single line is left out, unless the parameter is a file',
+      collect,
+    );
   withVersion(command);
   addOutputFlag(command)
     .option('--detach', 'do not wait for the end')
@@ -44,7 +48,7 @@ export function addRun(runbook: Command, shell: Shell): void {
     const [name = ''] = call.args;
     const { version, dryRun } = call.options;
     checkOutput(call.options);
-    const body = { parameters: await parametersOf(call), ...(version !== undefined && { version }) };
+    const body = { parameters: await parametersOf(call, name), ...(version !== undefined && { version }) };
     if (dryRun === true) {
       return tellPlan(call, await call.client.post<RunbookPlan>(call.client.inOrg('runbooks', name, 'preview'), body));
     }
@@ -53,7 +57,8 @@ export function addRun(runbook: Command, shell: Shell): void {
   });
 }
 
-async function parametersOf({ options, world }: Call<RunFlags>): Promise<Readonly<Record<string, string>>> {
+async function parametersOf(call: Call<RunFlags>, runbook: string): Promise<Readonly<Record<string, string>>> {
+  const { options, world } = call;
   const parameters: Record<string, string> = {};
   const put = (name: string, value: string): void => {
     if (Object.hasOwn(parameters, name)) throw new MusterError('usage', { reason: `${name} is given twice` });
@@ -61,9 +66,20 @@ async function parametersOf({ options, world }: Call<RunFlags>): Promise<Readonl
   };
   for (const [name, value] of (options.param ?? []).map((pair) => split('--param', pair))) put(name, value);
   for (const [name, path] of (options.paramFile ?? []).map((pair) => split('--param-file', pair))) {
-    put(name, await textOf(world, path));
+    const text = await textOf(world, path);
+    const line = withoutLineEnd(text);
+    put(name, line === text || (await isFile(call, runbook, name)) ? text : line);
   }
   return parameters;
+}
+
+/** What is handed to a command as a file is what it was, to the last byte. */
+async function isFile({ client, options: { version } }: Call<RunFlags>, runbook: string, name: string) {
+  const { definition } = await client.get<RunbookDetail>(client.inOrg('runbooks', runbook), { version });
+  const { parameters = {} } = definition as {
+    readonly parameters?: Readonly<Record<string, { readonly type?: string }>>;
+  };
+  return Object.hasOwn(parameters, name) && parameters[name]?.type === 'file';
 }
 
 function split(flag: string, pair: string): readonly [string, string] {

@@ -1,5 +1,6 @@
 import { type TSchema, Type } from 'typebox';
 import { expect, test } from 'vitest';
+import { PRINCIPAL_NAME } from '../src/auth/names.js';
 import { validatorCompiler } from '../src/http/validation.js';
 
 const nullable = (schema: TSchema) => Type.Union([schema, Type.Null()]);
@@ -26,6 +27,22 @@ test.each([
   ['none of some words', EITHER, 'some', 'invalid it: must be one of all, none, a null'],
 ])('%s is refused with what it may be', (_, schema, value, message) => {
   expect(refusal(schema, value)).toContain(message);
+});
+
+test.each([
+  [
+    '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$',
+    'must be letters, digits and . _ -, at most 100 in all, and not begin with . or _ or -',
+  ],
+  [
+    '^[a-z0-9][a-z0-9_-]{0,254}$',
+    'must be small letters, digits and _ -, at most 255 in all, and not begin with _ or -',
+  ],
+  [PRINCIPAL_NAME, 'must be letters, digits and _ . : @ -, at most 255 in all, and not begin with . or : or @ or -'],
+  ['^[A-Za-z0-9][A-Za-z0-9._-]*$', 'must be letters, digits and . _ -, and not begin with . or _ or -'],
+  ['^[0-9a-f]{64}$', 'must match pattern'],
+])('a name that does not fit %s is refused with what it may have, in words', (pattern, reason) => {
+  expect(refusal(Type.String({ pattern }), '-a b')).toContain(`invalid it: ${reason}`);
 });
 
 test('what may be null is taken as null', () => expect(refusal(TTL, null)).toBe('taken'));

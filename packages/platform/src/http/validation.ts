@@ -45,9 +45,24 @@ function explain(findings: readonly Finding[], part: string): MusterError {
       if (meant !== null) return explain(meant, part);
       return new MusterError('invalid_field', { field: at || part, reason: choices(findings, finding.instancePath) });
     }
-    default:
-      return new MusterError('invalid_field', { field: at || part, reason: finding.message });
+    default: {
+      const reason = nameInWords(params.pattern) ?? finding.message;
+      return new MusterError('invalid_field', { field: at || part, reason });
+    }
   }
+}
+
+const NAME =
+  /^\^\[(?:A-Z)?a-z0-9([^\]\w\\]*_?[^\]\w\\]*)\]\[(A-Z)?a-z0-9([^\]\w\\]*_?[^\]\w\\]*)\](?:\*|\{0,(\d+)\})\$$/;
+
+/** What a name may have whose schema is a pattern; null of other patterns. */
+function nameInWords(pattern: unknown): string | null {
+  const [, first, capitals, marks, further] = NAME.exec(String(pattern)) ?? [];
+  if (first === undefined || marks === undefined) return null;
+  const letters = capitals === undefined ? 'small letters' : 'letters';
+  const most = further === undefined ? '' : `, at most ${Number(further) + 1} in all`;
+  const later = [...marks].filter((mark) => !first.includes(mark));
+  return `must be ${letters}, digits and ${[...marks].join(' ')}${most}, and not begin with ${later.join(' or ')}`;
 }
 
 /** What is wrong by the only alternative that takes this kind of value: of a number that may also be null, its range. */

@@ -132,3 +132,10 @@ test('who is shown no runbook is not told that there is none', async () => {
   const { out, err } = await muster(['list'], { [`GET ${RUNBOOKS}`]: json([]) });
   expect(out + err).toContain('no runbooks that you may look at or run');
 });
+
+test('an update to what it is already says that there is no new version', async () => {
+  const made = { [`PUT ${RUNBOOKS}/r`]: json({ name: 'r', version: 2, unknown: [], unchanged: true }) };
+  expect((await muster(['update', 'r', '-f', '-'], made, "command: 'true'\n")).out).toBe(
+    'runbook r is unchanged: version 2\n',
+  );
+});

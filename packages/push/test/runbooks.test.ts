@@ -82,7 +82,12 @@ describe('a runbook', () => {
     const shown = { name, version: 1, author: 'admin', description: RESTART.description, definition: RESTART };
     expect(await json({ path: `runbooks/${name}` })).toMatchObject(shown);
     const next = { ...RESTART, quorum: '50%' };
-    expect(await json({ method: 'PUT', path: `runbooks/${name}`, body: next })).toMatchObject({ version: 2 });
+    expect(await json({ method: 'PUT', path: `runbooks/${name}`, body: next })).toMatchObject({
+      version: 2,
+      unchanged: false,
+    });
+    const same = await json({ method: 'PUT', path: `runbooks/${name}`, body: next });
+    expect(same).toMatchObject({ version: 2, unchanged: true, definition: next });
     expect(await json({ path: `runbooks/${name}` })).toMatchObject({ version: 2, definition: next });
     expect(await json({ path: `runbooks/${name}?version=1` })).toMatchObject({ version: 1, definition: RESTART });
     const versions = await json<{ version: number }[]>({ path: `runbooks/${name}/versions` });

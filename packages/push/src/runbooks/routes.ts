@@ -110,15 +110,16 @@ export function runbookRoutes(app: App, { runbooks, approvals, auth }: RunbookRo
       operationId: 'updateRunbook',
       summary: 'Give a runbook a new version',
       description:
-        'By who made or last changed it, or who has `push:write`. From then on nodes are asked with the rights of whoever changed it.',
+        'By who made or last changed it, or who has `push:write`. From then on nodes are asked with the rights of whoever changed it. When its author hands in what it is already, there is no new version (`unchanged`).',
       params: schemas.RunbookParams,
       body: schemas.DefinitionBody,
-      response: { 200: schemas.RunbookAnswer },
+      response: { 200: schemas.UpdatedAnswer },
     },
     handler: async (request) => {
       const { caller, organization, body } = request;
       const row = await changeable(request);
-      return told(organization, await runbooks.update(organization, row, definitionOf(body), caller));
+      const updated = await runbooks.update(organization, row, definitionOf(body), caller);
+      return { ...(await told(organization, updated)), unchanged: updated.version === row.version };
     },
   });
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '@muster/base';
 import {
   type AuditEntry,
@@ -185,11 +186,13 @@ export class Runbooks {
     return this.version(made.row);
   }
 
-  /** From then on nodes are asked with the rights of whoever changed it. @throws MusterError as `create`, `runbook_changed` */
+  /** From then on nodes are asked with the rights of whoever changed it. Its author makes no version of what it is already. @throws MusterError as `create`, `runbook_changed` */
   async update(org: Organization, before: RunbookRow, definition: Definition, by: Identity): Promise<Version> {
     const { recorder, auth } = this.#deps;
     const { id, name, version } = before;
     checkDefinition(definition, this.#limits);
+    const current = await this.version(before);
+    if (before.author_id === by.principalId && isDeepStrictEqual(current.definition, definition)) return current;
     const next = { id, org_id: org.id, name, version: version + 1, created_at: before.created_at };
     const made = this.#rows(next, definition, by);
     await whilePresent(

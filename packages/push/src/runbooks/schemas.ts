@@ -159,6 +159,10 @@ export const RunbookAnswer = Type.Object({
     description: 'Of `runners` and `approval.by`: who is not there, or not yet, as people who have still to sign in',
   }),
 });
+export const UpdatedAnswer = Type.Object({
+  ...RunbookAnswer.properties,
+  unchanged: Type.Boolean({ description: 'It was so already: there is no new version' }),
+});
 export const VersionsAnswer = Type.Array(
   Type.Object({ version: Type.Integer(), author: Type.String(), created_at: Time }),
 );

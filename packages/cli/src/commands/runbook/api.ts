@@ -19,6 +19,8 @@ export interface RunbookDetail extends Omit<Runbook, 'runnable'> {
   readonly definition: Readonly<Record<string, unknown>>;
   /** Of those whom it names: who is not there. */
   readonly unknown: readonly string[];
+  /** After an update: it was so already. An older server does not say it. */
+  readonly unchanged?: boolean;
 }
 
 export interface RunbookVersion {

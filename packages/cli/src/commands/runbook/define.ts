@@ -48,8 +48,12 @@ function withFile(command: Command): void {
 }
 
 function told(done: string) {
-  return ({ out }: Call<object>, { name, version, unknown }: RunbookDetail): void => {
-    out.line(`${done} runbook ${name}: version ${version}`);
+  return ({ out }: Call<object>, { name, version, unknown, unchanged }: RunbookDetail): void => {
+    out.line(
+      unchanged === true
+        ? `runbook ${name} is unchanged: version ${version}`
+        : `${done} runbook ${name}: version ${version}`,
+    );
     warnOfUnknown(out, unknown);
   };
 }

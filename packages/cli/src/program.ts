@@ -1,6 +1,7 @@
 import { EXIT } from '@muster/base';
 import { VERSION } from '@muster/base/version';
-import { Command } from 'commander';
+import type { Command } from 'commander';
+import { OnceCommand } from './once.js';
 import { type Shell, withCommonFlags } from './shell.js';
 import type { World } from './world.js';
 
@@ -96,7 +97,7 @@ type Added = (adding: Adding) => Promise<void>;
 
 async function programOf(commands: readonly Added[], shell: Shell, serverFlags: boolean): Promise<Command> {
   const { stdout, stderr } = shell.world;
-  const program = new Command('muster')
+  const program = new OnceCommand('muster')
     .description('Run work on fleets of machines.')
     .version(VERSION, '-V, --version')
     .enablePositionalOptions()

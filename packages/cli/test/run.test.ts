@@ -42,3 +42,24 @@ test('an enrolment token among the arguments is refused, and the ways are told t
   expect(world.err()).toContain('--enroll-file FILE');
   expect(world.err()).not.toContain('SECRET');
 });
+
+test.each([
+  ['text', '--fetch', ['push', 'start', 'role:web', '--fetch', '/a', '--fetch', '/b']],
+  ['the same', '--command', ['push', 'list', '--command', 'SECRET', '--command=SECRET']],
+  ['a number', '--limit', ['node', 'search', 'x', '--limit', '1', '--limit', '2']],
+  ['one of several words', '--output', ['push', 'start', 'x', '--output', 'live', '--output', 'none', '--', 'true']],
+  ['a setting', '--config', ['--config', 'a', '--config', 'b', 'node', 'list']],
+  ['a setting of the server', '--data-dir', ['server', '--data-dir', 'a', '--data-dir', 'b']],
+])('a flag that is given twice and takes one value is refused: %s', async (_, flag, argv) => {
+  const world = testWorld();
+  expect(await run(argv, world)).toBe(2);
+  expect(world.err()).toMatch(`error: ${flag} is given twice: it takes one value\n`);
+});
+
+test('flags that gather are given several times, and a setting before the first word and behind it', async () => {
+  const several = ['--upload', 'a:/a', '--upload', 'b:/b', '--env', 'A=1', '--env', 'B=2', '--first', '1'];
+  const argv = ['--config', 'a', 'push', 'start', '--node', 'a', '--node', 'b', ...several];
+  const world = testWorld();
+  await run([...argv, '--then', '1', '--then', '2', '--config', '/no/such', '--', 'true'], world);
+  expect(world.err()).toContain('/no/such');
+});

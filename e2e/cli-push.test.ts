@@ -279,15 +279,16 @@ describe('push', () => {
     const first = await cluster.muster('push', 'start', 'role:web', ...staged, '--json', '--', 'hello');
     const { id, nodes } = JSON.parse(first.stdout) as Job;
     expect(nodes).toMatchObject({ succeeded: [expect.any(String)], timed_out: [expect.any(String)] });
-    const again = await cluster.muster('push', 'rerun', id, '--not-started', '--json');
-    expect(again.stderr).toContain(`As job ${id}: --max-failures 0 --first 1 --then 2 --confirm\n`);
-    expect(JSON.parse(again.stdout)).toMatchObject({
+    const again = await cluster.muster('push', 'rerun', id, '--not-started', '--no-confirm', '--json');
+    expect(again.stderr).toContain(`As job ${id}: --max-failures 0 --first 1 --then 2\n`);
+    const job: unknown = JSON.parse(again.stdout);
+    expect(job).toMatchObject({
       nodes: { succeeded: nodes.timed_out },
       max_failures: 0,
       batches: [1, 2],
-      batch_confirm: true,
       run_timeout: 5,
     });
+    expect(job).not.toHaveProperty('batch_confirm');
   });
 
   test('rerun takes the nodes that failed or were not started', async () => {

@@ -18,7 +18,12 @@ afterEach(() => server?.close());
 let told = '';
 
 /** What was posted to start the job. */
-async function posted(argv: readonly string[], earlier: object = {}, nodes: readonly object[] = []): Promise<unknown> {
+async function posted(
+  argv: readonly string[],
+  earlier: object = {},
+  nodes: readonly object[] = [],
+  { exit = 0, terminal = false } = {},
+): Promise<unknown> {
   server = await apiServer({
     [`GET ${JOBS}/${EARLIER}/nodes`]: json(nodes),
     [`GET ${JOBS}/${EARLIER}`]: json({
@@ -31,8 +36,8 @@ async function posted(argv: readonly string[], earlier: object = {}, nodes: read
     [`POST ${JOBS}/preview`]: json({ count: 1, nodes: ['n'], restricted: [] }),
     [`POST ${JOBS}`]: json({ id: ID, uri: '' }, 201),
   });
-  const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
-  expect(await run(['push', ...argv], world), world.err()).toBe(0);
+  const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' }, terminal });
+  expect(await run(['push', ...argv], world), world.err()).toBe(exit);
   told = world.err();
   const [request] = server.received.filter(({ method, path }) => method === 'POST' && path === JOBS);
   return JSON.parse(request?.body ?? 'null');
@@ -81,7 +86,7 @@ describe('the pace of the earlier job', () => {
     max_failures: 0,
     on_failures: 'hold',
     batches: [1, 7],
-    batch_confirm: true,
+    batch_pause: 5,
     when_busy: 'wait',
     wait_timeout: 5,
   };
@@ -90,7 +95,7 @@ describe('the pace of the earlier job', () => {
   test('is kept, and told as flags', async () => {
     expect(await posted(argv, pace)).toMatchObject(pace);
     expect(told).toBe(
-      `As job ${EARLIER}: --concurrency 1 --start-rate 2 --max-failures 0 --on-failures hold --first 1 --then 7 --confirm --node-timeout 30s --ack-timeout 10s --when-busy wait --wait-timeout 5s\n`,
+      `As job ${EARLIER}: --concurrency 1 --start-rate 2 --max-failures 0 --on-failures hold --first 1 --then 7 --pause 5s --node-timeout 30s --ack-timeout 10s --when-busy wait --wait-timeout 5s\n`,
     );
   });
 
@@ -120,10 +125,34 @@ describe('the pace of the earlier job', () => {
   });
 
   test('is what --confirm goes with', async () => {
-    const { batch_confirm: _, ...paused } = { ...pace, batch_pause: 5 };
-    const body = await posted([...argv, '--confirm'], paused);
+    const body = await posted([...argv, '--confirm'], pace);
     expect(body).toMatchObject({ batches: [1, 7], batch_confirm: true });
     expect(body).not.toHaveProperty('batch_pause');
+  });
+
+  describe('where it waited for somebody after each batch', () => {
+    const { batch_pause: _, ...unpaused } = pace;
+    const confirmed = { ...unpaused, batch_confirm: true };
+
+    test('is kept on a terminal', async () => {
+      expect(await posted(argv, confirmed, [], { terminal: true })).toMatchObject(confirmed);
+      expect(told).toContain('--first 1 --then 7 --confirm --node-timeout 30s');
+    });
+
+    test('is refused without one, before anything starts, unless a flag says what is meant', async () => {
+      expect(await posted(argv, confirmed, [], { exit: 2 })).toBe(null);
+      expect(told).toContain('say --no-confirm, or --confirm for the same again');
+      await server?.close();
+      expect(await posted([...argv, '--confirm'], confirmed)).toMatchObject(confirmed);
+      await server?.close();
+      expect(await posted([...argv, '--no-confirm'], confirmed)).toMatchObject({ ...unpaused, batch_confirm: false });
+    });
+
+    test('--no-confirm may be said of every job', async () => {
+      expect(await posted([...argv, '--no-confirm'], pace)).toMatchObject({ ...pace, batch_confirm: false });
+      await server?.close();
+      expect(await posted([...argv, '--no-confirm'])).toMatchObject({ batch_confirm: false });
+    });
   });
 
   test('is not told where it has no brakes', async () => {

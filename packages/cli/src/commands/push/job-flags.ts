@@ -18,6 +18,7 @@ export function addJobFlags(command: Command): Command {
       .option('--no-capture', 'take no output from the nodes: it is neither shown nor kept')
       // The default, which scripts may still say.
       .addOption(new Option('--capture').hideHelp())
+      .option('--no-confirm', 'of a job that is run again: do not wait after each batch')
       .option('--detach', 'do not wait for the end')
       .addOption(
         new Option(

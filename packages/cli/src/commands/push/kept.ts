@@ -48,7 +48,7 @@ export function refuseUnshown(earlier: Job): void {
 export function keptUnless(kept: Kept, given: Kept): Kept {
   const replaced = new Set(Object.keys(given));
   if ('batch_pause' in given) replaced.add('batch_confirm');
-  if ('batch_confirm' in given) replaced.add('batch_pause');
+  if (given.batch_confirm === true) replaced.add('batch_pause');
   if (given.when_busy === 'skip') replaced.add('wait_timeout');
   const left = Object.fromEntries(Object.entries(kept).filter(([key]) => !replaced.has(key)));
   for (const key of EACH) {

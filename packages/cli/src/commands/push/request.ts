@@ -54,7 +54,7 @@ export function requestOf(target: Target, options: JobOptions, body: Kept): JobR
     throw new MusterError('usage', { reason: '--on-failures goes with --max-failures: say how many are too many' });
   }
   for (const flag of ['pause', 'confirm'] as const) {
-    if (options[flag] !== undefined && !('batches' in body))
+    if (options[flag] !== undefined && options[flag] !== false && !('batches' in body))
       throw new MusterError('usage', { reason: `--${flag} goes with --batch or --first` });
   }
   // Any node at all: without one there is nothing to run.

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Job } from '../../api.js';
 import { MusterError } from '../../errors.js';
 import { nodeStatusNamed } from '../../node-words.js';
+import { isInteractive } from '../../prompt.js';
 import { type Call, clientCommand, collect, does, type Shell } from '../../shell.js';
 import { joinWords } from '../../words.js';
 import { luggageOf } from './files.js';
@@ -86,7 +87,13 @@ export async function rerun(
   const kept = keptOf(earlier);
   const given = jobOptions(call.options, call.world.cwd);
   const body = requestOf(target, call.options, withKept(kept, given));
-  const text = keptText(keptUnless(kept, given));
+  const same = keptUnless(kept, given);
+  if ('batch_confirm' in same && !isInteractive(call.world)) {
+    throw new MusterError('usage', {
+      reason: `after each batch job ${earlier.id} waited for push continue, and there is no terminal to ask here: say --no-confirm, or --confirm for the same again`,
+    });
+  }
+  const text = keptText(same);
   // Before anything starts: whoever wants it faster, or slower, sees the flags.
   if (text !== '') call.out.note(`As job ${earlier.id}: ${text}`);
   if (words.length > 0) return launch(call, target, { command: joinWords(words), ...body });

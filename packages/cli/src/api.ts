@@ -22,6 +22,8 @@ export interface Job {
   readonly aborting?: boolean;
   readonly reason?: string | null;
   readonly capture_output?: boolean;
+  /** `wait`: for nodes that are busy. */
+  readonly when_busy?: string;
   /** The saved command that it ran. */
   readonly runbook?: { readonly name: string };
   /** It had a file, which is not shown. */

@@ -50,6 +50,10 @@ export const READ_BYTES = 524_288;
 /** How often in a row bringing a piece of a file is tried again, and the first pause before; it doubles. */
 export const PIECE_RETRIES = 6;
 
+/** When watching first looks how many busy nodes a job waits for, and how often from then on. */
+export const BUSY_LOOK_FIRST_MS = 1_000;
+export const BUSY_LOOK_MS = 5_000;
+
 /** Between looks at the nodes that still kill the command of an aborted job. */
 export const STOPPING_LOOK_MS = 500;
 

@@ -58,6 +58,8 @@ export class StatusLine {
   #trouble: string | null = null;
   /** Stands below the line. */
   #remark = '';
+  /** The same, unless there is a remark. */
+  #waiting = '';
   #told = '';
   #drawnAt = Number.NEGATIVE_INFINITY;
   #shown = false;
@@ -92,6 +94,14 @@ export class StatusLine {
     if (this.live) this.update();
   }
 
+  /** What the job waits for from now on; elsewhere that is told once. Empty: for nothing that is worth a word. */
+  waiting(text: string): void {
+    const begins = this.#waiting === '' && text !== '';
+    this.#waiting = text;
+    if (this.live) this.update();
+    else if (begins) this.#world.stderr.write(`${text}\n`);
+  }
+
   trouble(reason: string | null): void {
     if (reason === this.#trouble) return;
     this.#trouble = reason;
@@ -101,7 +111,7 @@ export class StatusLine {
 
   /** Takes the line away, so that something else can be written. */
   clear(): void {
-    if (this.#shown) this.#world.stderr.write(this.#remark === '' ? '\r\u001b[2K' : '\r\u001b[J');
+    if (this.#shown) this.#world.stderr.write('\r\u001b[J');
     this.#shown = false;
   }
 
@@ -150,8 +160,10 @@ export class StatusLine {
       unicode,
       trouble: this.#trouble,
     });
-    const below = this.#remark === '' ? '' : `\n\u001b[2K${shortened(this.#remark, columns - 1)}\r\u001b[1A`;
-    stderr.write(`\r\u001b[2K${line}${below}`);
+    const remark = this.#remark === '' ? this.#waiting : this.#remark;
+    const below = remark === '' ? '' : `\n\u001b[2K${shortened(remark, columns - 1)}\r\u001b[1A`;
+    // With what stood below, which may be more than there is now.
+    stderr.write(`\r\u001b[J${line}${below}`);
     this.#shown = true;
   }
 }

@@ -24,6 +24,8 @@ class ScriptedJob {
   /** Where its output is read; absent: it has none. */
   output: ServerResponse | undefined;
   captured = false;
+  /** Names of nodes that it waits for; absent: it waits for none. */
+  busy: string[] | undefined;
   readonly readers: { readonly request: Received; readonly response: ServerResponse }[] = [];
   #waiting: (() => void)[] = [];
 
@@ -32,6 +34,7 @@ class ScriptedJob {
       json({
         ...{ id: 'J', command: 'x', status: this.status, run_timeout: 1, nodes: this.nodes },
         capture_output: this.captured,
+        ...(this.busy !== undefined && { when_busy: 'wait' }),
       })(request, response);
     return {
       [`GET ${JOB}`]: about,
@@ -41,6 +44,16 @@ class ScriptedJob {
         this.output = response;
         this.#wake();
       },
+      [`GET ${JOB}/why`]: (request, response) =>
+        json({
+          why: [],
+          nodes: [
+            { node_name: 'r', status: 'ready', waits_for: 'quorum', reason: 'is ready', job_id: null, since: null },
+            ...(this.busy ?? []).map((node_name) => ({
+              ...{ node_name, status: 'new', waits_for: 'node', reason: 'is busy', job_id: 'K', since: null },
+            })),
+          ],
+        })(request, response),
       [`PUT ${JOB}/abort`]: (request, response) => {
         this.aborted++;
         about(request, response);
@@ -190,6 +203,23 @@ test('sheet §7.10: a job that crashed ends without an event, and watching ends 
   expect(await exit).toBe(1);
 });
 
+test.each([
+  ['below the status on a terminal', true, '\n\u001b[2Kwaits for 2 busy nodes: muster push why J\r\u001b[1A'],
+  ['once elsewhere', false, 'waits for 2 busy nodes: muster push why J\n'],
+])('how many busy nodes are waited for is told: %s', async (_, terminal, told) => {
+  const job = new ScriptedJob();
+  job.status = 'voting';
+  job.nodes = { new: ['a', 'b'], ready: ['r'] };
+  job.busy = ['a', 'b'];
+  let time = 0;
+  const { world, exit } = await watching(job, { terminal, now: () => (time += 1000) });
+  while (!world.err().includes('busy')) await sleep(20);
+  expect(world.err()).toContain(told);
+  job.end('complete', { succeeded: ['a', 'b', 'r'] });
+  job.send(0, 7, 'job_complete', { status: 'complete' });
+  expect(await exit).toBe(0);
+});
+
 test('Ctrl-C at a terminal asks; yes aborts, and watching goes on to the end', async () => {
   const job = new ScriptedJob();
   let time = 0;
@@ -204,7 +234,7 @@ test('Ctrl-C at a terminal asks; yes aborts, and watching goes on to the end', a
   job.send(0, 7, 'job_complete', { status: 'aborted' });
   expect(await exit).toBe(1);
   // In a line of its own, not behind the status.
-  expect(world.err()).toContain('\u001b[2Kaborting\n');
+  expect(world.err()).toContain('\u001b[Jaborting\n');
 });
 
 test.each([

@@ -7,6 +7,7 @@ import type { Call } from '../../shell.js';
 import { type FeedEvent, followFeed } from '../../sse.js';
 import { Tally } from '../../tally.js';
 import { batchLine } from './batches.js';
+import { tellBusy } from './live/busy-nodes.js';
 import { type OutputChoice, openView } from './live/view.js';
 import { readJob } from './read-job.js';
 
@@ -44,6 +45,7 @@ export async function watchJob(
   const tally = new Tally();
   const line = new StatusLine(call.world, tally);
   const interrupts = new Interrupts(call, id, line, leaving, aborting);
+  const over = new AbortController();
   try {
     const first = await readJob(call, id);
     if (first.nodes !== undefined) tally.load(first);
@@ -53,6 +55,7 @@ export async function watchJob(
     }
     line.update();
     const view = openView(call, first, { line, choice, signal: leaving.signal });
+    void tellBusy(call, first, line, over.signal);
     const events = followFeed(call.client, call.client.inOrg('pushy', 'job_status_feed', id), {
       signal: leaving.signal,
       // No event tells that a job crashed (sheet §7.10): only the job itself says whether more is to come.
@@ -84,6 +87,7 @@ export async function watchJob(
     if (job.nodes !== undefined) tally.load(job);
     return { kind: 'ended', job };
   } finally {
+    over.abort();
     interrupts.stop();
     line.done();
   }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openTestStore, type TestStore } from '../../platform/test/support/test-store.js';
 import { JOBS_AT_ONCE, MAX_PAGE_TEXT } from '../src/limits.js';
+import { type Stage, UNLIMITED } from '../src/machine/stage.js';
 import { outputStanding } from '../src/output.js';
 import {
   findJob,
@@ -20,6 +21,8 @@ import { jobId, jobNodeRow, jobRow, ORG, OTHER_ORG } from './support/push-rows.j
 
 let test: TestStore;
 
+const stage = (hold: Stage['hold']): string => JSON.stringify({ ...UNLIMITED, hold });
+
 beforeAll(async () => {
   test = await openTestStore();
   await test.store.transact(async (trx) => {
@@ -32,6 +35,10 @@ beforeAll(async () => {
     job(3, { created_at: 3000, status: 'voting', phase: 'voting', command: '100%*' }),
     job(4, { created_at: 3000, status: 'running', phase: 'aborting', command: 'üx' }),
     job(5, { created_at: 9000, org_id: OTHER_ORG, status: 'complete', phase: 'finished' }),
+    ...([null, 'pause', 'confirm', 'failures'] as const).map((hold, index) =>
+      job(6 + index, { org_id: OTHER_ORG, status: 'running', phase: 'running', stage: stage(hold) }),
+    ),
+    job(10, { org_id: OTHER_ORG, status: 'running', phase: 'aborting', stage: stage('confirm') }),
     ...['A', 'B', 'C', 'D'].map((node, index) =>
       savePushJobNode(jobNodeRow({ node, status: ['succeeded', 'failed', 'crashed', 'failed'][index] ?? '' })),
     ),
@@ -78,6 +85,14 @@ describe('jobs', () => {
     ['time', { createdAfter: 1000, createdBefore: 3000 }, [2]],
     ['several things', { statuses: ['complete'], node: 'A', createdBefore: 2000 }, [1]],
   ])('are filtered by %s', async (_what, filter, numbers) => expect(await list(filter)).toEqual(numbered(...numbers)));
+
+  it('are filtered by whether they wait to be continued', async () => {
+    const found = async (...statuses: string[]) =>
+      (await listJobs(test.store.read, OTHER_ORG, { statuses }, { limit: 10 })).map(({ id }) => id).sort();
+    expect(await found('held')).toEqual(numbered(8, 9));
+    expect(await found('held', 'complete')).toEqual(numbered(5, 8, 9));
+    expect(await found('running')).toEqual(numbered(6, 7, 8, 9, 10));
+  });
 
   it('come in pages without gaps or repetitions, also among jobs of one millisecond', async () => {
     const seen: string[] = [];

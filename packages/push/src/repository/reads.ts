@@ -1,7 +1,7 @@
 import { type Organization, organizationsById } from '@muster/platform/auth';
 import { subjectOf } from '@muster/platform/feeds';
 import type { Schema } from '@muster/store';
-import type { Kysely } from 'kysely';
+import type { ExpressionBuilder, Kysely } from 'kysely';
 import { PUSH_FEED } from '../events.js';
 import { JOBS_AT_ONCE, MAX_PAGE_TEXT } from '../limits.js';
 import { isJobId } from '../request/job-id.js';
@@ -68,6 +68,7 @@ export interface JobCursor {
 }
 
 export interface JobFilter {
+  /** `HELD` among them: those that run, and wait for somebody to continue them. */
   readonly statuses?: readonly string[];
   /** Exact, or with `*` at the end everything that begins so. */
   readonly command?: string;
@@ -79,6 +80,9 @@ export interface JobFilter {
   readonly createdAfter?: number;
   readonly createdBefore?: number;
 }
+
+/** No status of its own: a job that is held is running. */
+export const HELD = 'held';
 
 /** `-created_at`, the newest first, unless given. */
 export type JobOrder = 'created_at' | '-created_at';
@@ -92,7 +96,7 @@ export function listJobs(
 ): Promise<JobRow[]> {
   let query = read.selectFrom('push_jobs').selectAll().where('org_id', '=', orgId);
   const { statuses, command, requester, only, node, createdAfter, createdBefore } = filter;
-  if (statuses !== undefined) query = query.where('status', 'in', statuses);
+  if (statuses !== undefined) query = query.where((eb) => eb.or(jobsOfStatus(eb, statuses)));
   if (command?.endsWith('*')) {
     const prefix = command.slice(0, -1);
     query = query.where((eb) =>
@@ -130,6 +134,15 @@ export function listJobs(
     ? query.orderBy('created_at').orderBy('id', 'desc')
     : query.orderBy('created_at', 'desc').orderBy('id');
   return ordered.limit(page.limit).execute();
+}
+
+function jobsOfStatus(eb: ExpressionBuilder<Schema, 'push_jobs'>, statuses: readonly string[]) {
+  const plain = statuses.filter((status) => status !== HELD);
+  const holds = ['confirm', 'failures'].map((hold) => eb('stage', 'like', `%"hold":"${hold}"%`));
+  return [
+    ...(plain.length === 0 ? [] : [eb('status', 'in', plain)]),
+    ...(plain.length === statuses.length ? [] : [eb.and([eb('phase', '=', 'running'), eb.or(holds)])]),
+  ];
 }
 
 /** A page of the list of those that `may` be seen, cut short when its jobs are large. `more`: there are further jobs after its last. */

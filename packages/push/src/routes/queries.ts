@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { MAX_COMMAND_BYTES, MAX_NODE_NAME_BYTES } from '../limits.js';
-import type { JobCursor, JobFilter } from '../repository/reads.js';
+import { HELD, type JobCursor, type JobFilter } from '../repository/reads.js';
 import type { JobRow } from '../repository/writes.js';
 import { checkText, invalid } from '../request/fields.js';
 import type { PushJobStatus } from '../types.js';
@@ -8,10 +8,11 @@ import type { ListQuery } from './schemas.js';
 
 /** Query parameters of lists, read into filters. */
 
-const JOB_STATUSES: ReadonlySet<string> = new Set<PushJobStatus>([
+const JOB_STATUSES: ReadonlySet<string> = new Set<PushJobStatus | typeof HELD>([
   'new',
   'voting',
   'running',
+  HELD,
   'complete',
   'quorum_failed',
   'timed_out',

@@ -249,7 +249,7 @@ export const FIELDS_IN_DETAIL: readonly string[] = JOB_FIELDS.names.slice(JOB_FI
 
 export const ListQuery = Type.Object(
   {
-    status: words('Job statuses'),
+    status: words('Job statuses; held: those that run, and wait to be continued'),
     command: Type.Optional(Type.String({ description: 'Exact, or a beginning followed by *' })),
     requester: Type.Optional(Type.String()),
     node: Type.Optional(Type.String()),

@@ -26,7 +26,7 @@ export function addList(push: Command, shell: Shell): void {
     ],
   });
   command
-    .option('--status <status>', 'only jobs with this status')
+    .option('--status <status>', 'only jobs with this status; held: those that wait for push continue')
     .option('--command <text>', 'only jobs that run exactly this')
     .option('--user <name>', 'only jobs this user started')
     .option('--node <name>', 'only jobs this node took part in')

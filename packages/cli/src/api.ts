@@ -28,6 +28,8 @@ export interface Job {
   readonly runbook?: { readonly name: string };
   /** It had a file, which is not shown. */
   readonly file_specified?: boolean;
+  /** How many nodes each batch has; the last counts for all that follow. */
+  readonly batches?: readonly number[];
   /** Of one in batches, or that was held. */
   readonly batch?: { readonly number: number; readonly hold: string | null; readonly excused: number };
 }

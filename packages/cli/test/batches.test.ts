@@ -58,8 +58,12 @@ test('how failures are taken says nothing without how many', () => {
 });
 
 test('whoever watches is told what is next, and of nothing else', () => {
-  const line = (data: unknown, name = 'batch') => batchLine('JOB', { id: '1', name, data });
-  expect(line({ batch: 2, status: 'begun' })).toBe('batch 2 begins');
+  const line = (data: unknown, name = 'batch') => batchLine({ id: 'JOB', batches: [1, 20] }, { id: '1', name, data });
+  expect(line({ batch: 1, status: 'begun' })).toBe('batch 1 begins: 1 node');
+  expect(line({ batch: 3, status: 'begun' })).toBe('batch 3 begins: at most 20 nodes');
+  expect(batchLine({ id: 'JOB' }, { id: '1', name: 'batch', data: { batch: 2, status: 'begun' } })).toBe(
+    'batch 2 begins',
+  );
   expect(line({ batch: 1, status: 'continued' })).toBe('the job goes on');
   expect(line({ batch: 1, status: 'confirm' })).toContain('muster push continue JOB');
   expect(line({ batch: 1, status: 'failures' })).toContain('muster push abort JOB');

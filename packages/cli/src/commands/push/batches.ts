@@ -1,3 +1,4 @@
+import type { Job } from '../../api.js';
 import { formatDuration } from '../../duration.js';
 import { MusterError } from '../../errors.js';
 import { parseSize, type ShareText } from '../../share.js';
@@ -50,13 +51,13 @@ export function batchesText(body: Readonly<Record<string, unknown>>): string | n
 }
 
 /** What whoever watches is told of a batch; null: nothing. */
-export function batchLine(jobId: string, { name, data }: FeedEvent): string | null {
+export function batchLine({ id, batches = [] }: Pick<Job, 'id' | 'batches'>, { name, data }: FeedEvent): string | null {
   if (name !== 'batch' || typeof data !== 'object' || data === null) return null;
   const { batch, status } = data as { readonly batch?: unknown; readonly status?: unknown };
-  const choice = `Go on: muster push continue ${jobId}   Abort: muster push abort ${jobId}`;
+  const choice = `Go on: muster push continue ${id}   Abort: muster push abort ${id}`;
   switch (status) {
     case 'begun':
-      return `batch ${batch} begins`;
+      return `batch ${batch} begins${sizeText(batches[Math.min(Number(batch), batches.length) - 1])}`;
     case 'continued':
       return 'the job goes on';
     case 'pause':
@@ -68,6 +69,12 @@ export function batchLine(jobId: string, { name, data }: FeedEvent): string | nu
     default:
       return null;
   }
+}
+
+/** Fewer when nodes refused. */
+function sizeText(size: number | undefined): string {
+  if (size === undefined) return '';
+  return size === 1 ? ': 1 node' : `: at most ${size} nodes`;
 }
 
 function usage(reason: string): MusterError {

@@ -68,7 +68,7 @@ export async function watchJob(
       tally.apply(event);
       onEvent(event);
       view.event(event);
-      const told = batchLine(id, event);
+      const told = batchLine(first, event);
       if (told !== null) {
         void line.above(() => {
           if (!leaving.signal.aborted) call.out.note(told);

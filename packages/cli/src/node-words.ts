@@ -1,4 +1,6 @@
 import type { PushJobNodeStatus } from './api.js';
+import { MusterError } from './errors.js';
+import { NODE_STATUSES } from './summary.js';
 
 /** As people read them, here and in the console; the API and `--json` have the names. */
 const WORDS: Readonly<Partial<Record<PushJobNodeStatus, string>>> = {
@@ -15,8 +17,15 @@ export function nodeStatusWord(status: PushJobNodeStatus): string {
   return WORDS[status] ?? status;
 }
 
-/** What somebody typed who has read the word; any other text is as it was. */
-export function nodeStatusNamed(text: string): string {
-  const word = text.replaceAll('_', ' ');
-  return Object.entries(WORDS).find(([, each]) => each === word)?.[0] ?? text;
+/**
+ * What somebody typed who has read the word, or the name.
+ * @throws MusterError `usage` when it is none
+ */
+export function nodeStatusNamed(flag: string, text: string): PushJobNodeStatus {
+  const word = text.trim().toLowerCase().replaceAll('_', ' ');
+  const status = NODE_STATUSES.find((each) => word === each.replaceAll('_', ' ') || word === WORDS[each]);
+  if (status !== undefined) return status;
+  throw new MusterError('usage', {
+    reason: `${flag} takes statuses of nodes, not '${text}': ${NODE_STATUSES.join(', ')}`,
+  });
 }

@@ -2,7 +2,7 @@ import type { Job, JobNode, PushJobNodeStatus } from './api.js';
 import { printable } from './printable.js';
 
 /** The order in which a summary tells: what is wrong first, what went well last, as the seed does (Push Jobs §1.1). */
-const ORDER: readonly PushJobNodeStatus[] = [
+export const NODE_STATUSES: readonly PushJobNodeStatus[] = [
   'new',
   'ready',
   'was_ready',
@@ -24,7 +24,7 @@ const ORDER: readonly PushJobNodeStatus[] = [
  */
 export function summaryLines(nodes: readonly Pick<JobNode, 'status' | 'reason'>[]): string[] {
   const counts = new Map<string, number>();
-  for (const status of ORDER) {
+  for (const status of NODE_STATUSES) {
     const described = nodes.filter((node) => node.status === status).map((node) => standing(status, node.reason));
     for (const text of described.sort()) counts.set(text, (counts.get(text) ?? 0) + 1);
   }

@@ -133,4 +133,9 @@ test('a rerun takes what failed, what was not started, or both', () => {
   expect(rerunStatuses({})).toEqual(rerunStatuses({ failed: true, notStarted: true }));
   expect(rerunStatuses({ status: ['failed,ready'] })).toEqual(['failed', 'ready']);
   expect(rerunStatuses({ status: ['refused', 'timed out,not started'] })).toEqual(['nacked', 'timed_out', 'was_ready']);
+  for (const text of ['foo', 'failed,', '']) {
+    expect(() => rerunStatuses({ status: [text] })).toThrow(
+      /^--status takes statuses of nodes, not '(foo)?': new, ready/,
+    );
+  }
 });

@@ -131,8 +131,7 @@ export function rerunStatuses(options: RerunChoice): string[] {
   const chosen = [
     ...(options.failed === true ? FAILED : []),
     ...(options.notStarted === true ? NOT_STARTED : []),
-    ...(options.status ?? []).flatMap((text) => text.split(',')),
-  ].map((status) => nodeStatusNamed(status.trim().toLowerCase()));
-  if (chosen.includes('')) throw new MusterError('usage', { reason: '--status takes job-node statuses' });
+    ...(options.status ?? []).flatMap((text) => text.split(',')).map((status) => nodeStatusNamed('--status', status)),
+  ];
   return [...new Set(chosen.length > 0 ? chosen : [...FAILED, ...NOT_STARTED])];
 }

@@ -84,6 +84,6 @@ function fromJob(id: string, statuses: string | undefined) {
       reason: '--from-job needs --job-status, for example --job-status failed,crashed',
     });
   }
-  const names = statuses.split(',').map((status) => nodeStatusNamed(status.trim().toLowerCase()));
-  return { id, statuses: names.filter((name) => name !== '') };
+  const names = statuses.split(',').filter((status) => status.trim() !== '');
+  return { id, statuses: names.map((status) => nodeStatusNamed('--job-status', status)) };
 }

@@ -79,10 +79,12 @@ export class Forecasts {
       return perhaps('only scripts that certain people signed are allowed there');
     if (upgrade) return perhaps('whether its signature is trusted is decided there');
     if (uploads || fetch) return perhaps('which files are allowed is decided there');
-    if (variables) return perhaps('which variables may be set is decided there (allow_env)');
-    if (user) return perhaps('whether there is that user, and commands may run as it, is decided there');
-    if (dir) return perhaps('whether there is that directory is decided there');
-    return YES;
+    const open = [
+      ...(variables ? ['which variables may be set (allow_env)'] : []),
+      ...(user ? ['whether there is that user, and commands may run as it'] : []),
+      ...(dir ? ['whether there is that directory'] : []),
+    ];
+    return open.length === 0 ? YES : perhaps(`decided there: ${open.join('; ')}`);
   }
 
   /** As an agent decides: what is listed goes before what is built in, and that before anything else. */

@@ -169,13 +169,13 @@ test('a job without quorum names how many would have been enough', async () => {
 });
 
 describe('a script that no node would run is refused before the server is asked', () => {
-  const NO_INTERPRETER =
-    'does not begin with a line that names its interpreter: add one as its first, such as #!/bin/sh';
+  const NO_INTERPRETER = 'does not begin with a line that names its interpreter, such as #!/bin/sh';
 
   test.each([
     ['without an interpreter', 'echo hi\n', [], NO_INTERPRETER],
     ['without an interpreter, in a dry run', 'echo hi\n', ['--dry-run'], NO_INTERPRETER],
     ['empty', '', [], NO_INTERPRETER],
+    ['from Windows', '#!/bin/sh\r\necho hi\r\n', [], 'has lines that end as on Windows'],
     ['too large', `#!/bin/sh\n${' '.repeat(1_048_576)}`, [], 'a script has at most 1048576'],
     ['no file', null, [], 'is not an ordinary file'],
   ])('%s', async (_, content, flags, reason) => {

@@ -434,7 +434,11 @@ describe('a definition that cannot be meant is refused', () => {
     [{ search: undefined }, 'at least one node must be supplied'],
     [{ search: 'role:web AND (' }, 'invalid_selector: invalid search at character 14: '],
     [{ concurrency: 0 }, 'concurrency: must not be 0'],
-    [{ script: 'echo hi', command: undefined }, 'invalid script: must begin with a line that names its interpreter'],
+    [
+      { script: 'echo hi', command: undefined },
+      'invalid script: does not begin with a line that names its interpreter',
+    ],
+    [{ script: '#!/bin/sh\r\nhi', command: undefined }, 'invalid script: has lines that end as on Windows'],
     [
       { script: '#!/bin/sh', command: undefined, args: ['{{service}}{{tries}}'], signature: 'AAAA' },
       'signature: cannot be of',

@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
-import type { Clock } from '@muster/base';
+import { type Clock, interpreterOf } from '@muster/base';
 import type { Stream } from '@muster/wire';
 import { PIPE_GRACE_MS } from '../limits.js';
 import type { Account } from './account.js';
 import type { LimitFile } from './run-limits.js';
+import { headOf } from './script-head.js';
 
 export interface Launch {
   /** Names the run; its processes carry it as MUSTER_RUN. */
@@ -67,7 +68,7 @@ export async function launch(
       }),
     );
   } catch (error) {
-    throw new LaunchError(reasonOf(error, request));
+    throw new LaunchError(await reasonOf(error, request));
   }
   const exited = new Promise<Exit>((resolve) => {
     child.once('exit', (exitCode, signal) => resolve({ exitCode, signal }));
@@ -78,7 +79,7 @@ export async function launch(
   if (request.third !== undefined) child.stdio[3]?.on('data', request.third);
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve);
-    child.once('error', (error) => reject(new LaunchError(reasonOf(error, request))));
+    child.once('error', (error) => reasonOf(error, request).then((reason) => reject(new LaunchError(reason)), reject));
   });
   // After the spawn an error can only be a signal that could not be sent; the exit tells what matters.
   child.on('error', () => undefined);
@@ -119,16 +120,34 @@ export async function asAccount(
   const loads = Object.keys(request.env).some((name) => name.startsWith('LD_') || name === 'GLIBC_TUNABLES');
   if (loads || !(await isExecutable(SETPRIV))) return { file, args, options: switched };
   if (!(await isRunnable(request))) throw new LaunchError(`cannot run ${file}: no such program`);
+  const missing = await missingInterpreter(request);
+  if (missing !== null) throw new LaunchError(missing);
   const become = [`--reuid=${account.uid}`, `--regid=${account.gid}`, '--init-groups', '--'];
   return { file: SETPRIV, args: [...become, file, ...args], options: {} };
 }
 
 async function isRunnable({ file, env, cwd }: Pick<Launch, 'file' | 'env' | 'cwd'>): Promise<boolean> {
-  if (file.includes('/')) return isExecutable(isAbsolute(file) || cwd === undefined ? file : join(cwd, file));
+  if (file.includes('/')) return isExecutable(pathOf({ file, cwd }));
   for (const dir of (env.PATH ?? '/usr/bin:/bin').split(delimiter)) {
     if (await isExecutable(join(dir, file))) return true;
   }
   return false;
+}
+
+function pathOf({ file, cwd }: Pick<Launch, 'file' | 'cwd'>): string {
+  return isAbsolute(file) || cwd === undefined ? file : join(cwd, file);
+}
+
+/** The system calls the script missing when the interpreter is that it names. Null: it names none, or it is there. */
+async function missingInterpreter({ file, cwd }: Pick<Launch, 'file' | 'cwd'>): Promise<string | null> {
+  if (!file.includes('/')) return null;
+  const interpreter = interpreterOf(await headOf(pathOf({ file, cwd })).catch(() => Buffer.alloc(0)));
+  if (interpreter === null) return null;
+  const there = await access(pathOf({ file: interpreter, cwd })).then(
+    () => true,
+    ({ code }: NodeJS.ErrnoException) => code !== 'ENOENT',
+  );
+  return there ? null : `cannot run ${file}: there is no ${interpreter.replaceAll('\r', '\\r')}, its interpreter`;
 }
 
 async function isExecutable(path: string): Promise<boolean> {
@@ -138,11 +157,14 @@ async function isExecutable(path: string): Promise<boolean> {
   );
 }
 
-function reasonOf(error: unknown, { file, cwd }: Launch): string {
+async function reasonOf(error: unknown, { file, cwd }: Launch): Promise<string> {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   switch (code) {
     case 'ENOENT':
-      return `cannot run ${file}: no such program${cwd === undefined ? '' : ' or directory'}`;
+      return (
+        (await missingInterpreter({ file, cwd })) ??
+        `cannot run ${file}: no such program${cwd === undefined ? '' : ' or directory'}`
+      );
     case 'EACCES':
       return `cannot run ${file}: permission denied`;
     case 'E2BIG':

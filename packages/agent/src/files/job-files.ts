@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { chown, type FileHandle, mkdir, open, rename, rm, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { isRunnable } from '@muster/base';
+import { notRunnable } from '@muster/base';
 import type { CommandOptions, ScriptOption, UploadOption } from '@muster/wire';
 import type { Account } from '../execution/account.js';
 import { JOB_FILE_PREFIX, makeFileDir, noteUpload, UPLOAD_PREFIX } from '../execution/job-file.js';
+import { headOf } from '../execution/script-head.js';
 import { type HeldDirectory, holdDirectory, PathRefused, refusal, standing } from './beneath.js';
 import { type DownloadDeps, download, FileUnavailable } from './download.js';
 import type { FilePolicy } from './policy.js';
@@ -122,11 +123,8 @@ export class JobFiles {
     const handle = await open(path, O_WRONLY | O_CREAT | O_EXCL, 0o700);
     await this.#fill(handle, jobId, script, 0o700, account, signal);
     if (account !== null) await chown(directory, account.uid, account.gid);
-    if (!isRunnable(await firstBytes(path))) {
-      throw new PathRefused(
-        `the script ${script.name} does not begin with a line that names its interpreter, such as #!/bin/sh`,
-      );
-    }
+    const why = notRunnable(await headOf(path));
+    if (why !== null) throw new PathRefused(`the script ${script.name} ${why}`);
     staged.script = path;
   }
 
@@ -170,15 +168,5 @@ export class JobFiles {
     } finally {
       await handle.close();
     }
-  }
-}
-
-async function firstBytes(path: string): Promise<Uint8Array> {
-  const handle = await open(path, constants.O_RDONLY);
-  try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(4), 0, 4, 0);
-    return buffer.subarray(0, bytesRead);
-  } finally {
-    await handle.close();
   }
 }

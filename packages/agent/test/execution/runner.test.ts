@@ -177,11 +177,18 @@ describe.each(STARTERS)('a command started %s', (_, by) => {
   it('that cannot be started is refused with the reason', async () => {
     const plain = join(place.dir, 'plain');
     await writeFile(plain, 'no program', { mode: 0o644 });
+    const lost = join(place.dir, 'lost');
+    await writeFile(lost, '#!/no/such/sh -e\n', { mode: 0o755 });
+    const windows = join(place.dir, 'windows');
+    await writeFile(windows, '#!/bin/sh\r\necho\r\n', { mode: 0o755 });
     const loop = join(place.dir, 'loop');
     await symlink(loop, loop);
     const cwd = join(place.dir, 'none');
     const told: [Partial<Launch>, string][] = [
       [{ file: '/no/such' }, 'cannot run /no/such: no such program'],
+      [{ file: lost }, `cannot run ${lost}: there is no /no/such/sh, its interpreter`],
+      [{ file: './lost', cwd: place.dir }, 'cannot run ./lost: there is no /no/such/sh, its interpreter'],
+      [{ file: windows }, `cannot run ${windows}: there is no /bin/sh\\r, its interpreter`],
       [{ file: '/bin/true', cwd }, 'cannot run /bin/true: no such program or directory'],
       [{ file: plain }, `cannot run ${plain}: permission denied`],
       [{ file: place.dir }, `cannot run ${place.dir}: permission denied`],

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isRunnable } from '@muster/base';
+import { notRunnable } from '@muster/base';
 import { compileSearch } from '@muster/nodes';
 import { invalid } from '../request/fields.js';
 import { readJobRequest } from '../request/request.js';
@@ -30,9 +30,8 @@ export function checkDefinition(definition: Definition, limits: { readonly maxNo
   if ((command === undefined) === (script === undefined)) throw invalid('command', 'give either command or script');
   if (script === undefined && args !== undefined) throw invalid('args', 'go with a script; a command has them itself');
   if (script === '') throw invalid('script', 'is empty');
-  if (script !== undefined && !isRunnable(Buffer.from(script))) {
-    throw invalid('script', 'must begin with a line that names its interpreter, such as #!/bin/sh');
-  }
+  const unrunnable = script === undefined ? null : notRunnable(Buffer.from(script));
+  if (unrunnable !== null) throw invalid('script', unrunnable);
   if (available === true && job.quorum !== undefined) {
     throw invalid('available', 'give either available or quorum: with it any number of nodes is enough');
   }

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
-import { isRunnable } from '@muster/base';
+import { notRunnable, SCRIPT_HEAD_BYTES } from '@muster/base';
 import { signScript } from '@muster/signing';
 import { type Command, Option } from 'commander';
 import type { Job } from '../../api.js';
@@ -94,16 +94,12 @@ function checkScript(script: string, path: string): void {
       reason: `${script} has ${stats.size} bytes; a script has at most ${MAX_SCRIPT_BYTES}`,
     });
   }
-  if (!isRunnable(readingOf(path, () => headOf(path)))) {
-    throw new MusterError('usage', {
-      reason: `--script ${script} does not begin with a line that names its interpreter: add one as its first, such as #!/bin/sh`,
-    });
-  }
+  const why = notRunnable(readingOf(path, () => headOf(path)));
+  if (why !== null) throw new MusterError('usage', { reason: `--script ${script} ${why}` });
 }
 
-/** Enough of a script to know what runs it. */
 function headOf(path: string): Uint8Array {
-  const head = Buffer.alloc(4);
+  const head = Buffer.alloc(SCRIPT_HEAD_BYTES);
   const file = openSync(path, 'r');
   try {
     return head.subarray(0, readSync(file, head, 0, head.length, 0));

@@ -23,6 +23,17 @@ export function readingOf<T>(path: string, read: () => T): T {
 }
 
 /**
+ * The path of a file that is no document: it is read by its size, and perhaps twice.
+ * @throws MusterError `usage` when it is meant to be standard input
+ */
+export function pathOfFile(flag: string, cwd: string, file: string): string {
+  if (file !== '-') return resolve(cwd, file);
+  throw new MusterError('usage', {
+    reason: `${flag} takes a file, and not standard input; one that is called - is ./-`,
+  });
+}
+
+/**
  * The JSON of a file; `-`: of standard input.
  * @throws MusterError `malformed_document` when it is no JSON, `usage` when it cannot be read or is too long.
  */

@@ -192,6 +192,15 @@ describe('a script that no node would run is refused before the server is asked'
   });
 });
 
+test.each([
+  ['--script', ['--script', '-']],
+  ['--file', ['--file', '-', '--', 'true']],
+])('%s is no standard input', async (flag, argv) => {
+  const world = testWorld({ env: { MUSTER_URL: 'http://127.0.0.1:9', MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+  expect(await run(['push', 'start', '--node', 'web1', ...argv], world)).toBe(2);
+  expect(world.err()).toContain(`${flag} takes a file, and not standard input`);
+});
+
 test('a hundred nodes are started without a question', async () => {
   expect(await start(['role:web'], 100)).toMatchObject({ code: 0, started: true });
 });

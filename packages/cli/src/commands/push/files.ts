@@ -5,7 +5,7 @@ import { signScript } from '@muster/signing';
 import { type Command, Option } from 'commander';
 import type { Job } from '../../api.js';
 import { MusterError } from '../../errors.js';
-import { readingOf } from '../../files.js';
+import { pathOfFile, readingOf } from '../../files.js';
 import { MAX_SCRIPT_BYTES } from '../../limits.js';
 import { type Call, collect } from '../../shell.js';
 import { joinWords } from '../../words.js';
@@ -65,7 +65,7 @@ export function luggageFor(call: Call<FileOptions>, words: readonly string[]): L
   };
   const { script } = options;
   if (script !== undefined) {
-    const path = resolve(call.world.cwd, script);
+    const path = pathOfFile('--script', call.world.cwd, script);
     checkScript(script, path);
     const bring = async () => ({
       script: signed(call, { ...(await bringFile(call, path)), name: basename(path), args: words }),

@@ -1,7 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { MusterError } from '../../errors.js';
-import { readingOf } from '../../files.js';
+import { pathOfFile, readingOf } from '../../files.js';
 import { MAX_JOB_FILE_BYTES } from '../../limits.js';
 import type { ShareText } from '../../share.js';
 import { joinWords } from '../../words.js';
@@ -83,7 +82,7 @@ export function jobOptions(options: JobOptions, cwd: string): Readonly<Record<st
     dir: options.dir,
     env: options.env === undefined ? undefined : readEnv(options.env),
     secrets: options.secret === undefined ? undefined : readSecrets(options.secret),
-    file: options.file === undefined ? undefined : readJobFile(resolve(cwd, options.file)),
+    file: options.file === undefined ? undefined : readJobFile(pathOfFile('--file', cwd, options.file)),
     capture_output: options.capture === true ? true : undefined,
   };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));

@@ -1,4 +1,5 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -97,4 +98,29 @@ test('a full disk is told', async () => {
   expect(code).toBe(1);
   expect(err).toContain('cannot be written (ENOSPC: no space left on device)\n');
   expect(content('to', 'web2', 'app.log')).toBe('two');
+});
+
+test('what is replaced is told', async () => {
+  mkdirSync(join(cwd, 'to', 'web1'), { recursive: true });
+  writeFileSync(join(cwd, 'to', 'web1', 'app.log'), 'earlier');
+  const { code, out } = await fetching('--to', 'to');
+  expect([code, content('to', 'web1', 'app.log')]).toEqual([0, 'one']);
+  expect(out).toContain(`2 files, 1 in the place of an earlier one: ${join(cwd, 'to', 'NODE', 'app.log')}\n`);
+  expect((await fetching('--to', 'other')).out).toContain(`2 files: ${join(cwd, 'other', 'NODE', 'app.log')}\n`);
+});
+
+test('files that do not come leave nothing behind', async () => {
+  await server.close();
+  const broken = (_: unknown, response: ServerResponse) => {
+    response.writeHead(200, { 'content-length': '100' });
+    response.write('one', () => response.destroy());
+  };
+  server = await apiServer({
+    [`POST ${JOBS}`]: json({ id: ID, uri: '' }, 201),
+    [`GET ${JOBS}/${ID}`]: json({ id: ID, command: 'fetch:/a', status: 'complete', nodes: { succeeded: ['web1'] } }),
+    [`GET ${JOBS}/${ID}/nodes`]: json([]),
+    [`GET ${JOBS}/${ID}/output/web1/stdout`]: broken,
+  });
+  expect((await fetching('--to', 'some/where')).code).not.toBe(0);
+  expect(readdirSync(cwd)).toEqual([]);
 });

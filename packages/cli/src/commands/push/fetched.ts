@@ -1,5 +1,5 @@
-import { lstatSync, mkdtempSync, renameSync, rmdirSync, rmSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { existsSync, lstatSync, mkdtempSync, renameSync, rmdirSync, rmSync } from 'node:fs';
+import { open, rmdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { makeDirectories } from '@muster/base';
 import type { Job } from '../../api.js';
@@ -38,13 +38,19 @@ export async function saveFetched(call: Fetching, job: Job, name: string): Promi
   const directory = placeOf(call, job.id);
   const nodes = [...(job.nodes?.succeeded ?? [])].sort();
   let whole = 0;
+  let replaced = 0;
   for (const node of nodes) {
-    const trouble = await save(call, job.id, node, join(directory, asName(node), name));
-    if (trouble === null) whole += 1;
-    else call.out.note(printable(`${node}: ${trouble}`));
+    const path = join(directory, asName(node), name);
+    const before = existsSync(path);
+    const trouble = await save(call, job.id, node, path);
+    if (trouble === null) {
+      whole += 1;
+      if (before) replaced += 1;
+    } else call.out.note(printable(`${node}: ${trouble}`));
   }
   if (whole > 0) {
-    call.out.line(`${whole} ${whole === 1 ? 'file' : 'files'}: ${printable(join(directory, 'NODE', name))}`);
+    const earlier = replaced === 0 ? '' : `, ${replaced} in the place of an earlier one`;
+    call.out.line(`${whole} ${whole === 1 ? 'file' : 'files'}${earlier}: ${printable(join(directory, 'NODE', name))}`);
   }
   return whole === nodes.length;
 }
@@ -63,6 +69,8 @@ async function save(call: Call<object>, id: string, node: string, path: string):
 /** @returns Whether it came whole. @throws NotWritten */
 async function write(call: Call<object>, id: string, node: string, path: string): Promise<boolean> {
   const part = join(dirname(path), `.${basename(path)}.part`);
+  const made = absent(dirname(path));
+  let complete = false;
   const handle = await writing(() => {
     makeDirectories(dirname(path));
     return open(part, 'w', 0o600);
@@ -71,12 +79,18 @@ async function write(call: Call<object>, id: string, node: string, path: string)
     const onData = (data: Uint8Array) => writing(() => handle.writeFile(data));
     const info = await storedOutput(call, id)(node, 'stdout', { onData });
     // A file without bytes has no output.
-    const complete = info === null || (info.missing === null && info.dropped === 0);
+    complete = info === null || (info.missing === null && info.dropped === 0);
     if (complete) await writing(() => renameSync(part, path));
     return complete;
   } finally {
     await writing(() => handle.close().finally(() => rmSync(part, { force: true })));
+    if (!complete) for (const one of made) await rmdir(one).catch(() => {});
   }
+}
+
+/** Of a directory and those above it what is not there, the innermost first. */
+function absent(path: string): string[] {
+  return existsSync(path) ? [] : [path, ...absent(dirname(path))];
 }
 
 function placeOf({ world, options }: Fetching, standard: string): string {

@@ -66,7 +66,7 @@ test('a next key is announced and taken back, and nothing has happened', async (
 
 test('the next key takes over at its time, and no node is lost for it', async () => {
   const { fingerprint } = await status();
-  expect((await cluster.muster('server-key', 'rotate', '--overlap', '2s')).stderr).toContain('invalid overlap');
+  expect((await cluster.muster('server-key', 'rotate', '--overlap', '2s')).stderr).toContain('error: --overlap: ');
   await said('server-key', 'rotate', '--overlap', '12s');
   // On a machine that is busy it may have taken over before it was asked.
   await until('every agent to know of it', async () => ['2/2', null].includes(await told()));

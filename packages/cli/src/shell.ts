@@ -1,6 +1,7 @@
 import type { Command, CommandOptions } from 'commander';
 import { Client } from './client.js';
 import { MusterError } from './errors.js';
+import { ofFlag } from './flag-errors.js';
 import { Output } from './output.js';
 import { loadServer, loadSettings, type ServerPlace, type SettingFlags, type Settings } from './settings.js';
 import type { World } from './world.js';
@@ -88,7 +89,11 @@ export function does<Options extends object>(
     if (shell.words !== undefined && takes.words !== true) {
       throw new MusterError('usage', { reason: `\`${pathOfCommand(command)}\` takes no \`--\`` });
     }
-    shell.exitCode = (await work(new CallOf<Options>(command, shell))) ?? 0;
+    try {
+      shell.exitCode = (await work(new CallOf<Options>(command, shell))) ?? 0;
+    } catch (error) {
+      throw ofFlag(error, command);
+    }
   });
 }
 

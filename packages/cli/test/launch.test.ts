@@ -201,6 +201,37 @@ test.each([
   expect(world.err()).toContain(`${flag} takes a file, and not standard input`);
 });
 
+describe('what the server says of a field', () => {
+  async function refused(error: string, ...flags: readonly string[]) {
+    const fix = { 'x-muster-error': 'invalid_field', 'x-muster-fix': 'Correct the field and send again.' };
+    server = await apiServer({
+      'POST /organizations/o/pushy/jobs': (_, response) => {
+        response.writeHead(400, { 'content-type': 'application/json', ...fix });
+        response.end(JSON.stringify({ error }));
+      },
+    });
+    const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+    expect(await run(['push', 'start', '--node', 'web1', ...flags, '--', 'true'], world)).toBe(2);
+    return world.err();
+  }
+
+  test('is said of the flag that was typed', async () => {
+    const waits = 'invalid wait_timeout: goes with "when_busy": "wait"';
+    expect(await refused(waits, '--wait-timeout', '5s')).toBe('error: --wait-timeout: goes with --when-busy wait\n');
+    await server?.close();
+    const secret = await refused('invalid secrets.db: there is none', '--secret', 'db');
+    expect(secret).toBe('error: --secret db: there is none\n');
+    await server?.close();
+    const numbered = await refused('invalid env.0.dest: must be text', '--env', 'A=1');
+    expect(numbered).toBe('error: --env (number 1): must be text\n');
+  });
+
+  test('is as it was of a field that no flag was typed for', async () => {
+    const text = 'invalid wait_timeout: is too long';
+    expect(await refused(text)).toBe(`error: ${text}\nfix: Correct the field and send again.\n`);
+  });
+});
+
 test('a hundred nodes are started without a question', async () => {
   expect(await start(['role:web'], 100)).toMatchObject({ code: 0, started: true });
 });

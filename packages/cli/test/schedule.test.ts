@@ -119,7 +119,7 @@ describe('muster schedule create', () => {
     ['--cron @daily --queue resize --push uptime', 'these flags are of both'],
     ['--cron @daily --push x --target a:b --node web1', 'choose nodes in one way'],
     ['--queue resize', "required option '--cron <fields>' not specified"],
-    ["--cron '0 25 * * *' --queue resize", "invalid cron: hour: '25' is not from 0 to 23"],
+    ["--cron '0 25 * * *' --queue resize", "error: --cron: hour: '25' is not from 0 to 23"],
     ['--cron @daily --tz Berlin --queue resize', 'invalid timezone'],
     ['--cron @daily --overlap never --queue resize', 'Allowed choices are allow, skip, queue'],
   ])('refuses %s', async (flags, reason) => {

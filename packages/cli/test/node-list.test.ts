@@ -38,6 +38,12 @@ test('node list gives comma-separated values or JSON, and refuses to be asked fo
   }
 });
 
+test('node list refuses columns for JSON, which has all', async () => {
+  const world = testWorld({ env: { MUSTER_URL: 'http://127.0.0.1:9', MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+  expect(await run(['node', 'list', '--columns', 'name', '--json'], world)).toBe(2);
+  expect(world.err()).toContain('--columns or --json, not both');
+});
+
 test('node list gives times as ISO 8601 in comma-separated values', async () => {
   const node = { node_name: 'web1', facts: {}, labels: {}, owner_since: '2026-12-01T00:11:47.000Z' };
   server = await apiServer({ 'GET /organizations/o/nodes': json({ total: 1, nodes: [node] }) });

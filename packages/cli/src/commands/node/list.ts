@@ -71,7 +71,10 @@ export function addNodeList(node: Command, shell: Shell): void {
     );
   does<ListFlags>(command, shell, async (call) => {
     const { columns, sort, csv } = call.options;
-    if (csv === true && call.out.json) throw new MusterError('usage', { reason: 'give --csv or --json, not both' });
+    const table = csv === true ? '--csv' : columns !== undefined ? '--columns' : null;
+    if (table !== null && call.out.json) {
+      throw new MusterError('usage', { reason: `give ${table} or --json, not both: JSON has all that is known` });
+    }
     if ([...call.args, columns, sort].every((given) => given === undefined) && csv !== true) return states(call);
     const names = columns === undefined ? USUAL : namesOf('columns', columns);
     const nodes: NodeDetail[] = [];

@@ -55,7 +55,7 @@ test('one is added without a key of its host, which is looked at, compared and p
   // It was never reached, and is one of its place nevertheless.
   expect(await said('node', 'search', 'place:shelf')).toContain('box1');
   const again = await cluster.muster('ssh-node', 'add', 'box1', ...where, '--allow', 'echo ready');
-  expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('which is left as it is')]);
+  expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("node 'box1' already exists")]);
   const tried = await cluster.muster('ssh-node', 'test', 'box1');
   expect(tried).toMatchObject({ code: 1, stdout: expect.stringContaining(`--host-key SHA256:${hostKey}`) });
   await said('ssh-node', 'set', 'box1', '--host-key', hostKey);
@@ -94,7 +94,7 @@ test('one that is down says why, and one that is deleted leaves nothing behind',
   await sshd.stop();
   await cluster.down('box1');
   expect(await said('node', 'why', 'box1')).toMatch(
-    /It has no agent: the server reaches it over ssh as .*ECONNREFUSED/,
+    /It has no agent: the server runs commands there over ssh as .*ECONNREFUSED/,
   );
   const refused = await cluster.muster('push', 'start', '--node', 'box1', '--', 'echo', 'ready');
   expect(refused.stdout).toContain('down');

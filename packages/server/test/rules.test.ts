@@ -258,6 +258,17 @@ describe('a rule', () => {
     expect((await server.api.post(`${RULES}/dry-run`, tried)).body).toMatchObject({ started: 0 });
   });
 
+  it('counts as a run nothing that a calendar left out', async () => {
+    await calendar();
+    const once = { not_during: ['freeze'], at_most: { runs: 1, seconds: 600 } };
+    await create(once);
+    await happens();
+    await expect.poll(runs).toMatchObject([{ outcome: 'skipped' }]);
+    expect((await server.api.call('PATCH', `${RULES}/r`, { body: { not_during: [] } })).status).toBe(200);
+    await happens();
+    await expect.poll(runs).toMatchObject([{ outcome: 'started' }, { outcome: 'skipped' }]);
+  });
+
   it('that waits starts it at the end of the calendar’s time, once, with the attributes of then, also over a restart', async () => {
     await calendar();
     await create({ not_during: ['freeze'], blackout: 'wait' });

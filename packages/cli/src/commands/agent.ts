@@ -5,6 +5,7 @@ import { EXIT, systemClock } from '@muster/base';
 import { type Command, Option } from 'commander';
 import { MusterError } from '../errors.js';
 import { type Call, does, type Shell, subcommand } from '../shell.js';
+import { shownToken } from '../shown-token.js';
 import { toldToStop } from '../stopping.js';
 import { addUpgrade } from './agent-upgrade.js';
 
@@ -143,18 +144,11 @@ async function runChild(call: Call<AgentFlags>, supervisor: UpgradeSupervisor | 
   return EXIT.ok;
 }
 
-/** A token among the arguments would be seen by everybody who may list processes. */
 async function withToken(
   { world }: Call<AgentFlags>,
   { enroll, enrollFile, ...options }: Omit<AgentFlags, 'logLevel'>,
 ): Promise<AgentOptions> {
-  if (enroll !== undefined) {
-    throw new MusterError('usage', {
-      reason:
-        '--enroll would show the token to everybody on this machine; put it into a file that only the agent can read and ' +
-        'name that with --enroll-file FILE, or pipe it to --enroll-file -',
-    });
-  }
+  if (enroll !== undefined) throw shownToken('--enroll', 'the agent');
   if (enrollFile === undefined) return options;
   if (enrollFile !== '-') return { ...options, enrollFile };
   const { tokenOf } = await import('@muster/agent');

@@ -11,9 +11,10 @@ import {
   writeContext,
 } from '../contexts.js';
 import { MusterError } from '../errors.js';
-import { textOf } from '../files.js';
+import { nameOf, textOf } from '../files.js';
 import { checkContext, readSettings, SETTING_KEYS, type SettingsOfFile, serverUrl } from '../settings.js';
 import { type Call, clientCommand, does, type Shell, subcommand } from '../shell.js';
+import { shownToken } from '../shown-token.js';
 import { type KeptSignIn, keptSignIn } from '../sign-ins.js';
 import type { World } from '../world.js';
 import { addList, tellDone } from './resource.js';
@@ -126,20 +127,12 @@ function addAdd(parent: Command, shell: Shell): void {
   });
 }
 
-/** A token among the arguments would be seen by everybody who may list processes. */
 async function tokenOf({ world, options: { token, tokenFile } }: Call<AddFlags>): Promise<string | undefined> {
-  if (token !== undefined) {
-    throw new MusterError('usage', {
-      reason:
-        '--token would show the token to everybody on this machine; put it into a file that only you can read and name ' +
-        'that with --token-file FILE, or pipe it to --token-file -',
-    });
-  }
+  if (token !== undefined) throw shownToken('--token', 'you');
   if (tokenFile === undefined) return undefined;
   const given = (await textOf(world, tokenFile)).trim();
   if (/^\S+$/.test(given)) return given;
-  const source = tokenFile === '-' ? 'standard input' : tokenFile;
-  throw new MusterError('usage', { reason: `${source} does not hold one token` });
+  throw new MusterError('usage', { reason: `${nameOf(tokenFile)} does not hold one token` });
 }
 
 function addUse(parent: Command, shell: Shell): void {

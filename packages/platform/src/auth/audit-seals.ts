@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '@muster/base';
 import { chainHash, NO_HASH, type Seal, type ServerKeyLink, type ServerKeys, signSeal } from '@muster/signing';
 import type { Schema, Store } from '@muster/store';
-import type { Selectable } from 'kysely';
+import type { Kysely, Selectable } from 'kysely';
 import type { Recorder } from '../log/recorder.js';
 import { entryOf, type StoredAuditEntry } from './audit.js';
 import type { AuditMarks } from './audit-marks.js';
@@ -252,8 +252,9 @@ function groupsOf<Row, Key>(rows: readonly Row[], keyOf: (row: Row) => Key): Map
   return groups;
 }
 
-function lastSeal(trx: Trx, orgId: string) {
-  return trx
+/** Of the entries of an organization, or of none. */
+export function lastSeal(read: Kysely<Schema>, orgId: string) {
+  return read
     .selectFrom('audit_seals')
     .select(['number', 'hash'])
     .where('org_id', '=', orgId)

@@ -1,7 +1,7 @@
 import { timeOf } from '@muster/fabric';
 import type { Schema } from '@muster/store';
 import type { Kysely, Selectable, Transaction } from 'kysely';
-import type { AuditSeals, Sealed } from '../auth/audit-seals.js';
+import { type AuditSeals, lastSeal, type Sealed } from '../auth/audit-seals.js';
 import { MusterError } from '../errors.js';
 import { OUTBOUND_LIMITS } from '../outbound/limits.js';
 import type { Sent } from '../outbound/webhook.js';
@@ -63,8 +63,7 @@ async function checkSealed(trx: Transaction<Schema>, orgId: string, seal: number
 
 /** 0: none. */
 async function lastSealed(read: Kysely<Schema>, orgId: string): Promise<number> {
-  const seals = read.selectFrom('audit_seals').select('number').where('org_id', '=', orgId);
-  return (await seals.orderBy('number', 'desc').limit(1).executeTakeFirst())?.number ?? 0;
+  return (await lastSeal(read, orgId))?.number ?? 0;
 }
 
 export async function endTrail(trx: Transaction<Schema>, id: string): Promise<void> {

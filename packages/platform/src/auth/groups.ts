@@ -57,19 +57,17 @@ export async function addToGroup(
   now: number,
 ): Promise<boolean> {
   const name = canonicalGroup(group);
-  const held = trx.selectFrom('groups').select('name').where('org_id', '=', orgId).where('name', '=', name);
-  const made = (await held.executeTakeFirst()) === undefined;
-  await trx
+  const { numInsertedOrUpdatedRows: made } = await trx
     .insertInto('groups')
     .values({ org_id: orgId, name, created_at: now, exclusive: isDeployedSpelling(group) ? 1 : 0 })
     .onConflict((conflict) => conflict.doNothing())
-    .execute();
+    .executeTakeFirst();
   await trx
     .insertInto('group_members')
     .values({ org_id: orgId, group_name: name, kind, member })
     .onConflict((conflict) => conflict.doNothing())
     .execute();
-  return made;
+  return made === 1n;
 }
 
 /**

@@ -42,19 +42,22 @@ export function readTarget(body: Body, maxNodes: number): Target {
   return readFromJob(body.from_job);
 }
 
-/** @throws MusterError `too_many_nodes` */
-export function checkServersLimit(nodes: number, limit: number): void {
-  if (nodes <= limit) return;
-  throw new MusterError('too_many_nodes', {
-    ...{ nodes, who: 'the server', limit },
-    raised: 'push.max_nodes in the settings of the server',
-  });
+/** Who sets how many nodes a job may have, and how that is raised. */
+const LIMITED_BY = {
+  'the server': 'push.max_nodes in the settings of the server',
+  'the organization': '`muster org set ORG --max-nodes N`',
+} as const;
+
+/** @param limit null: any number. @throws MusterError `too_many_nodes` */
+export function checkMostNodes(nodes: number, who: keyof typeof LIMITED_BY, limit: number | null): void {
+  if (limit !== null && nodes > limit)
+    throw new MusterError('too_many_nodes', { nodes, who, limit, raised: LIMITED_BY[who] });
 }
 
 /** A node named twice takes part once. */
 function readNodes(names: readonly string[], maxNodes: number): readonly string[] {
   const nodes = [...new Set(names)];
-  checkServersLimit(nodes.length, maxNodes);
+  checkMostNodes(nodes.length, 'the server', maxNodes);
   for (const name of nodes) {
     if (name === '') throw invalid('nodes', 'a node name must not be empty');
     checkText('nodes', name, MAX_NODE_NAME_BYTES);

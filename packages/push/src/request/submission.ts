@@ -5,7 +5,6 @@ import type { Secrets } from '@muster/platform/secrets';
 import type { Write } from '@muster/store';
 import type { Needs } from '../approvals/needs.js';
 import { ApprovalNeeded, policyNeeds } from '../approvals/policies.js';
-import { MusterError } from '../errors.js';
 import type { PushFiles } from '../files/push-files.js';
 import { COMMAND_TOLD } from '../limits.js';
 import type { PushController } from '../ports.js';
@@ -16,7 +15,7 @@ import { newJobId } from './job-id.js';
 import { resolveSpec } from './job-spec.js';
 import type { JobRequest } from './request.js';
 import { FILE_KEYS, filesOf, isUpgrade } from './request-files.js';
-import type { Target } from './request-target.js';
+import { checkMostNodes, type Target } from './request-target.js';
 import { parseShare } from './shares.js';
 import type { StartLimits } from './start-limits.js';
 import { type ChosenNodes, chooseNodes, type TargetDeps } from './targets.js';
@@ -142,7 +141,7 @@ export async function admitNodes(
   for (const name of secrets) await deps.secrets.usable(org, name, nodesOf);
   const chosen = await chooseNodes(deps, nodesOf, org, target);
   const settings = await pushSettings(deps.read, org.id);
-  checkNodes(chosen.allowed.length + chosen.denied.length, settings);
+  checkMostNodes(chosen.allowed.length + chosen.denied.length, 'the organization', settings.maxNodes);
   return { chosen, settings };
 }
 
@@ -150,13 +149,6 @@ type AdmissionDeps = TargetDeps & Pick<SubmissionDeps, 'files' | 'secrets'>;
 
 function assertNothingAsked(now: Needs): void {
   if (now.needs.length > 0) throw new ApprovalNeeded(now);
-}
-
-/** @throws MusterError `too_many_nodes` */
-function checkNodes(nodes: number, { maxNodes: limit }: PushSettings): void {
-  if (limit === null || nodes <= limit) return;
-  const raised = '`muster org set ORG --max-nodes N`';
-  throw new MusterError('too_many_nodes', { nodes, who: 'the organization', limit, raised });
 }
 
 /** Null: all nodes. */

@@ -6,7 +6,7 @@ import type { Kysely } from 'kysely';
 import { MusterError } from '../errors.js';
 import { findJob, jobNodeNames } from '../repository/reads.js';
 import type { PushJobNodeStatus } from '../types.js';
-import { checkServersLimit, type Target } from './request-target.js';
+import { checkMostNodes, type Target } from './request-target.js';
 
 /** What push jobs need of node groups and grants (N13). */
 export interface TargetAccess {
@@ -42,7 +42,7 @@ export async function chooseNodes(
   const described = describeTarget(target);
   const names = await targetNames(deps, org, target);
   if (names.length === 0) throw nothingChosen(target, described);
-  checkServersLimit(names.length, deps.maxNodes);
+  checkMostNodes(names.length, 'the server', deps.maxNodes);
   const denied = new Set(await deps.access.denied(caller, org, names));
   return { allowed: names.filter((name) => !denied.has(name)), denied: [...denied], target: described };
 }

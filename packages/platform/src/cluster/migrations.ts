@@ -19,5 +19,11 @@ export const clusterMigrations: Migrations = {
         await sql`create table cluster_files (name ${text} primary key, sealed ${bytes} not null) ${table}`.execute(db);
       },
     },
+    {
+      name: 'what was told of servers',
+      async up(db, { text, integer, keyed }) {
+        await sql`create table cluster_told (name ${text} primary key, lost ${integer} not null) ${keyed}`.execute(db);
+      },
+    },
   ],
 };

@@ -87,8 +87,14 @@ export class ClusterServers {
 
   async start(): Promise<void> {
     const { store, clock, own } = this.#deps;
+    const forgotten = clock.now() - CLUSTER_LIMITS.forgetMs;
     // What an earlier process of this name wrote is over.
-    await store.transact((trx) => trx.deleteFrom('cluster_servers').where('name', '=', own.name).execute());
+    await store.transact((trx) =>
+      trx
+        .deleteFrom('cluster_servers')
+        .where((row) => row.or([row('name', '=', own.name), row('seen_at', '<', forgotten)]))
+        .execute(),
+    );
     await this.#write();
     await this.list();
     this.#timer = every(clock, CLUSTER_LIMITS.presenceMs, () => {

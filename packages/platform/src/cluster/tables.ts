@@ -15,6 +15,8 @@ declare module '@muster/store' {
     };
     /** Servers, by name, that shall not lead. */
     cluster_drained: { name: string; since: number };
+    /** What became of each server, by name, as it was told last. */
+    cluster_told: { name: string; lost: number };
     /** What all servers have in common besides the database, sealed with the key that each of them has. */
     cluster_files: { name: string; sealed: Uint8Array };
   }

@@ -1,15 +1,18 @@
 import { type Clock, every, type Timer } from '@muster/base';
+import type { Store } from '@muster/store';
 import type { Changes } from '../auth/changes.js';
 import { SERVER } from '../auth/server-actor.js';
 import type { Layer } from '../layers/layer.js';
 import { CLUSTER_LIMITS } from './limits.js';
 import type { ClusterServer } from './servers.js';
+import './tables.js';
 
 export interface ClusterWatchDeps {
   /** Of the server that leads. */
   readonly name: string;
   readonly epoch: number;
   readonly servers: { readonly known: readonly ClusterServer[] };
+  readonly store: Pick<Store, 'read' | 'transact'>;
   readonly changes: Pick<Changes, 'apply'>;
   readonly clock: Clock;
   /** It could not be told now; that is tried again. */
@@ -22,7 +25,7 @@ interface Told {
 }
 
 /**
- * | was | is there | is lost | is not there |
+ * | was told | is there | is lost | is not there |
  * |---|---|---|---|
  * | there | | `cluster.lost` | `cluster.leave`: it has stopped |
  * | lost | `cluster.join` | | |
@@ -30,30 +33,29 @@ interface Told {
  *
  * By their names: one that was started again meanwhile is what it was.
  */
-function clusterNews(before: ReadonlyMap<string, boolean>, after: ReadonlyMap<string, boolean>): readonly Told[] {
+function clusterNews(told: ReadonlyMap<string, boolean>, now: ReadonlyMap<string, boolean>): readonly Told[] {
   const news: Told[] = [];
-  for (const [target, lost] of after) {
-    const was = before.get(target);
-    if (lost && was === false) news.push({ action: 'cluster.lost', target });
-    if (!lost && was !== false) news.push({ action: 'cluster.join', target });
+  for (const [target, lost] of now) {
+    if (lost && told.get(target) === false) news.push({ action: 'cluster.lost', target });
+    if (!lost && told.get(target) !== false) news.push({ action: 'cluster.join', target });
   }
-  for (const [target, lost] of before) if (!lost && !after.has(target)) news.push({ action: 'cluster.leave', target });
+  for (const [target, lost] of told) if (!lost && !now.has(target)) news.push({ action: 'cluster.leave', target });
   return news;
 }
 
-/** Tells what becomes of the servers, in the audit and to every organization, while this server leads. */
+/**
+ * Tells what becomes of the servers, in the audit and to every organization, while this server leads. What was told is stored with it: what became of
+ * a server while nobody led, the one that led before above all, the next one tells.
+ */
 export class ClusterWatch implements Layer {
   readonly #deps: ClusterWatchDeps;
-  /** Whether each is lost, as it was told, or as it was when this server took over. */
-  #before: ReadonlyMap<string, boolean>;
-  readonly #untold: Told[];
+  /** Whether each is lost, as it was told; null: not read yet. */
+  #told: Map<string, boolean> | null = null;
   #timer: Timer | null = null;
   #telling: Promise<void> | null = null;
 
   constructor(deps: ClusterWatchDeps) {
     this.#deps = deps;
-    this.#before = this.#now();
-    this.#untold = [{ action: 'cluster.lead', target: deps.name }];
   }
 
   start(): void {
@@ -67,28 +69,54 @@ export class ClusterWatch implements Layer {
   }
 
   #look(): void {
-    const now = this.#now();
-    this.#untold.push(...clusterNews(this.#before, now));
-    this.#before = now;
-    this.#telling ??= this.#tell().finally(() => {
-      this.#telling = null;
-    });
-  }
-
-  #now(): ReadonlyMap<string, boolean> {
-    return new Map(this.#deps.servers.known.map(({ name, lost }) => [name, lost]));
+    this.#telling ??= this.#tell()
+      .catch((error: unknown) => this.#deps.failed(error))
+      .finally(() => {
+        this.#telling = null;
+      });
   }
 
   async #tell(): Promise<void> {
-    const { changes, epoch, failed } = this.#deps;
-    try {
-      for (let [next] = this.#untold; next !== undefined; [next] = this.#untold) {
-        const change = { orgId: null, concerns: 'everybody', actor: SERVER, detail: { epoch }, ...next } as const;
-        await changes.apply(change, async () => undefined);
-        this.#untold.shift();
-      }
-    } catch (error) {
-      failed(error);
+    const { name, servers } = this.#deps;
+    if (this.#told === null) {
+      const told = await this.#read();
+      await this.#apply({ action: 'cluster.lead', target: name }, told);
+      this.#told = told;
     }
+    const now = new Map(servers.known.map(({ name, lost }) => [name, lost]));
+    for (const next of clusterNews(this.#told, now)) await this.#apply(next, this.#told);
+    await this.#forget(
+      this.#told,
+      [...this.#told.keys()].filter((each) => !now.has(each)),
+    );
+  }
+
+  /** Those that were lost, and have not come back for so long that they are not listed any more. */
+  async #forget(told: Map<string, boolean>, names: readonly string[]): Promise<void> {
+    if (names.length === 0) return;
+    await this.#deps.store.transact((trx) => trx.deleteFrom('cluster_told').where('name', 'in', names).execute());
+    for (const name of names) told.delete(name);
+  }
+
+  async #read(): Promise<Map<string, boolean>> {
+    const rows = await this.#deps.store.read.selectFrom('cluster_told').select(['name', 'lost']).execute();
+    return new Map(rows.map(({ name, lost }) => [name, lost === 1]));
+  }
+
+  async #apply({ action, target }: Told, told: Map<string, boolean>): Promise<void> {
+    const { changes, epoch } = this.#deps;
+    const gone = action === 'cluster.leave';
+    const lost = action === 'cluster.lost';
+    const change = { orgId: null, concerns: 'everybody', actor: SERVER, detail: { epoch }, action, target } as const;
+    await changes.apply(change, async (trx) => {
+      await trx.deleteFrom('cluster_told').where('name', '=', target).execute();
+      if (!gone)
+        await trx
+          .insertInto('cluster_told')
+          .values({ name: target, lost: Number(lost) })
+          .execute();
+    });
+    if (gone) told.delete(target);
+    else told.set(target, lost);
   }
 }

@@ -58,12 +58,12 @@ export function countServers(metrics: Metrics, { servers }: Leading, places: Pic
 /** Tells, in the audit and by events, that this server leads, and what becomes of the others. */
 export function watchServers(
   { fence, servers }: Leading,
-  { clock, logger, serverName: name }: Base,
+  { store, clock, logger, serverName: name }: Base,
   changes: Auth['changes'],
 ): ClusterWatch {
   const failed = (err: unknown): void =>
     logger.warn({ err }, 'what became of the servers of the cluster could not be told; trying again');
-  return new ClusterWatch({ name, epoch: fence.epoch, servers, changes, clock, failed });
+  return new ClusterWatch({ name, epoch: fence.epoch, servers, store, changes, clock, failed });
 }
 
 /**

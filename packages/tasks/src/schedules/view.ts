@@ -70,7 +70,7 @@ function nextRuns({ state, rules }: LiveSchedule, most: number): readonly number
     looked++;
     const blackout = blackoutAt(at);
     if (blackout === null) next.add(at);
-    else if (rule === 'wait') next.add(blackout.until);
+    else if (rule === 'wait' && !blackout.goesOn) next.add(blackout.until);
     at = cron.after(blackout === null ? at : Math.max(at, blackout.until - 1));
   }
   return [...next];

@@ -24,8 +24,9 @@ describe('calendars', () => {
     expect(await server.json({ method: 'POST', path: 'calendars', body: always })).toMatchObject({
       now: { goes_on: true, why: 'mon-sun' },
     });
-    for (const cron of ['* * * * *', '0 3 * * *', '0 0 1 1 *']) {
-      const body = { ...NIGHTLY, name: 'never', cron, not_during: ['always'] };
+    const crons = ['* * * * *', '0 3 * * *', '0 0 1 1 *'];
+    for (const [cron, blackout] of crons.flatMap((each) => [[each, 'skip'] as const, [each, 'wait'] as const])) {
+      const body = { ...NIGHTLY, name: 'never', cron, not_during: ['always'], blackout };
       const made = await server.json({ method: 'POST', path: 'schedules', body });
       expect(made).toMatchObject({ state: 'active', next_run: null, next_runs: [] });
       expect((await server.send({ method: 'DELETE', path: 'schedules/never' })).status).toBe(204);

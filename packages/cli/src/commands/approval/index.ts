@@ -147,9 +147,9 @@ function addGrant(approval: Command, shell: Shell): void {
   does<{ readonly hash?: string; readonly yes?: boolean }>(command, shell, async (call) => {
     const [id = ''] = call.args;
     const shown = await call.client.get<ApprovalDetail>(call.client.inOrg('approvals', id));
+    if (shown.status === 'pending' && !shown.may_grant) throw mayNotGrant(shown);
     if (!call.out.json) tell(call, shown);
     // One that is decided is not asked about: the server says by whom.
-    if (shown.status === 'pending' && !shown.may_grant) throw mayNotGrant(shown);
     if (shown.status === 'pending') await agreed(call, `Agree to it for ${printable(shown.asked_by)}?`);
     const hash = call.options.hash ?? shown.hash;
     const granted = await call.client.post<Granted>(call.client.inOrg('approvals', id, 'grant'), { hash });

@@ -154,6 +154,7 @@ test('a job without quorum names how many would have been enough', async () => {
   });
   const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
   expect(await run(['push', 'start', '--node', 'web1', 'web2', 'web3', '--', 'x'], world)).toBe(1);
+  expect(world.err()).toContain('--when-busy wait waits until those that are busy are free');
   expect(world.err()).toContain('--quorum 1, or --available, needs fewer');
   // Who did not take part is told once; the table has only what is not told there.
   expect(world.out()).toContain('  not started: web1\n  down: web2\n  busy: web3\n');

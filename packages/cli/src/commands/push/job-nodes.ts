@@ -61,6 +61,9 @@ export function needsFewer(ready: number): string {
   return `--quorum ${ready}, or --available, needs fewer`;
 }
 
+/** For whom nodes that were busy were too many to do without. */
+export const WAITS_FOR_BUSY = '--when-busy wait waits until those that are busy are free';
+
 /** After watching: how the job ended, in the aggregate, and the nodes that need attention, each once. */
 export async function tellEnd(call: Call<object>, job: Job): Promise<void> {
   if (call.out.json) return;
@@ -79,6 +82,8 @@ export async function tellEnd(call: Call<object>, job: Job): Promise<void> {
   if (untold.length > MOST_PROBLEMS_SHOWN) {
     call.out.line(`… and ${untold.length - MOST_PROBLEMS_SHOWN} more: muster push status ${job.id}`);
   }
+  const busy = nodes.some(({ reason }) => reason?.startsWith('busy ') === true);
+  if (job.status === 'quorum_failed' && busy && !job.runbook && job.when_busy !== 'wait') call.out.note(WAITS_FOR_BUSY);
   const ready = job.status === 'quorum_failed' ? nodes.filter(({ status }) => status === 'was_ready').length : 0;
   if (ready > 0) call.out.note(job.runbook ? QUORUM_OF_RUNBOOK : needsFewer(ready));
   if (nodes.some(({ reason }) => reason === 'permission denied')) {

@@ -7,7 +7,7 @@ import type { Call } from '../../shell.js';
 import { isAsked, tellAsked, type Asked as Waiting } from '../approval/asked.js';
 import { warnOfUnquoted } from '../unquoted.js';
 import { batchesText } from './batches.js';
-import { jobNodes, needsFewer, tellEnd } from './job-nodes.js';
+import { jobNodes, needsFewer, tellEnd, WAITS_FOR_BUSY } from './job-nodes.js';
 import { type OutputChoice, tellUnseen } from './live/view.js';
 import { readJob } from './read-job.js';
 import type { JobRequest } from './request.js';
@@ -146,6 +146,8 @@ function showPreview(call: Call<object>, shown: Preview, body: JobRequest): numb
   call.out.document(shown);
   const exit = tellForecast(call, shown);
   const { most } = shown.quorum;
+  const busy = shown.refusals.some(({ why }) => why === 'busy');
+  if (exit !== EXIT.ok && busy && body.when_busy !== 'wait') call.out.note(WAITS_FOR_BUSY);
   if (exit !== EXIT.ok && most > 0) call.out.note(needsFewer(most));
   const batches = batchesText(body);
   if (batches !== null) call.out.line(batches);

@@ -1,5 +1,9 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { ChainReader, type ServerKey, serverKey } from '@muster/signing';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type AuditHeads, auditHeadsIn, rememberedHeads } from '../src/auth/audit-heads.js';
 import type { Sealed } from '../src/auth/audit-seals.js';
 import { AUTH_LIMITS } from '../src/auth/limits.js';
 import { readOwnEvent } from '../src/log/own-events.js';
@@ -9,16 +13,19 @@ import { sharedKey } from './support/personas.js';
 /** Entries of the audit, sealed in a chain: what the database's owner changes later shows. */
 
 let directory: Directory;
+let heads: AuditHeads;
 let forged: (readonly number[])[];
 let cuts: unknown[];
 let keys: { present: ServerKey; readonly next: null; readonly links: readonly [] };
 
 beforeEach(async () => {
+  heads = rememberedHeads();
   forged = [];
   cuts = [];
   keys = { present: serverKey(sharedKey().privateKey), next: null, links: [] };
   directory = await openDirectory(undefined, {
     serverKeys: keys,
+    auditHeads: { of: (orgId) => heads.of(orgId), made: (seals) => heads.made(seals) },
     forgedFound: (ids) => forged.push(ids),
     auditCut: (cut) => cuts.push(cut),
   });
@@ -245,6 +252,10 @@ describe('entries of the audit', () => {
           })
           .execute(),
       );
+    const cutOff = async (): Promise<void> => {
+      await tamper((trx) => trx.deleteFrom('audit_seals').where('number', '=', 2).execute());
+      await tamper((trx) => trx.deleteFrom('audit').where('seal', '=', 2).execute());
+    };
     const broken = (seal: number) => ({ code: 'audit_broken', details: { seal } });
 
     test('and changed later: the seal is broken', async () => {
@@ -259,18 +270,48 @@ describe('entries of the audit', () => {
 
     test('and brought to somebody cannot be cut off: it is told, no number is given again, and the gap stays', async () => {
       await followed(2);
-      await tamper((trx) => trx.deleteFrom('audit_seals').where('number', '=', 2).execute());
-      await tamper((trx) => trx.deleteFrom('audit').where('seal', '=', 2).execute());
+      await cutOff();
+      heads = rememberedHeads();
       // Nobody sees it by the chain alone.
       expect((await read()).head.number).toBe(1);
       await write('J4');
       await directory.auth.auditSeals.seal();
-      expect(cuts).toEqual([{ orgId: directory.organization.id, last: 1, brought: 2 }]);
+      expect(cuts).toEqual([{ orgId: directory.organization.id, last: 1, known: 2 }]);
       expect((await chain()).map(({ seal }) => seal.number)).toEqual([1, 3]);
       await expect(read()).rejects.toMatchObject(broken(3));
       await write('J5');
       await directory.auth.auditSeals.seal();
       expect(cuts).toHaveLength(1);
+    });
+
+    test('and deleted with their seals: the server that made these remembers them, and the gap stays', async () => {
+      await write('J4');
+      await directory.auth.auditSeals.seal();
+      await tamper((trx) => trx.deleteFrom('audit_seals').where('number', '>=', 2).execute());
+      await tamper((trx) => trx.updateTable('audit').set({ seal: null }).where('seal', '>=', 2).execute());
+      await tamper((trx) => trx.deleteFrom('audit').where('target', '=', 'J3').execute());
+      await directory.auth.auditSeals.seal();
+      expect(cuts).toEqual([{ orgId: directory.organization.id, last: 1, known: 3 }]);
+      expect((await chain()).map(({ seal }) => seal.number)).toEqual([1, 4]);
+      await expect(read()).rejects.toMatchObject(broken(4));
+    });
+
+    test('and cut off while no server ran: one that has the file of how far it was finds it', async () => {
+      const dataDir = mkdtempSync(join(tmpdir(), 'muster-heads-'));
+      const failed: unknown[] = [];
+      const open = () => auditHeadsIn(dataDir, (error) => failed.push(error));
+      open().made(new Map([[directory.organization.id, 2]]));
+      await cutOff();
+      heads = open();
+      await write('J4');
+      await directory.auth.auditSeals.seal();
+      expect(cuts).toEqual([{ orgId: directory.organization.id, last: 1, known: 2 }]);
+      expect(open().of(directory.organization.id)).toBe(3);
+      expect(failed).toEqual([]);
+      writeFileSync(join(dataDir, 'audit-heads.json'), '{"o": "1"}');
+      expect(open().of('o')).toBe(0);
+      expect(failed).toEqual([expect.objectContaining({ message: expect.stringContaining('o is not a number') })]);
+      rmSync(dataDir, { recursive: true });
     });
 
     test('cannot get others among them', async () => {

@@ -1,6 +1,6 @@
 import { brokerMigrations } from '@muster/broker';
 import { createNodes, type FrontedTransport, type Nodes, searchNodes, type Transport } from '@muster/nodes';
-import { type Auth, actorOf, createAuth, ISSUER_LIMITS } from '@muster/platform/auth';
+import { type AuditHeads, type Auth, actorOf, createAuth, ISSUER_LIMITS } from '@muster/platform/auth';
 import { clusterMigrations } from '@muster/platform/cluster';
 import { type Base, type Layer, together } from '@muster/platform/layers';
 import { createEvents, type Events } from '@muster/platform/log';
@@ -28,6 +28,8 @@ export const DECLARED = { ...declared, migrations: [brokerMigrations, clusterMig
 export interface Surroundings extends Omit<Base, 'recorder'> {
   /** Persistent; they sign what the server says. */
   readonly serverKeys: ServerKeys;
+  /** How far the audit was sealed before. */
+  readonly auditHeads?: AuditHeads;
   /** What secrets are sealed with. */
   readonly sealingKey: SealingKey;
   /** Over which nodes are spoken to. */
@@ -57,7 +59,14 @@ export interface Composition {
  * Makes the layers, each knowing only those below; what a lower one needs of a higher one comes in as a function. Neither HTTP nor
  * ZeroMQ is loaded for it: who needs them adds them.
  */
-export function compose({ serverKeys, sealingKey, transport, places, ...around }: Surroundings): Composition {
+export function compose({
+  serverKeys,
+  auditHeads,
+  sealingKey,
+  transport,
+  places,
+  ...around
+}: Surroundings): Composition {
   const { store, clock, random, logger, config, incarnation } = around;
   const warn = (message: string) => (error: unknown) => logger.warn({ err: error }, message);
   const events = createEvents({
@@ -86,6 +95,7 @@ export function compose({ serverKeys, sealingKey, transport, places, ...around }
       },
     },
     serverKeys,
+    ...(auditHeads === undefined ? {} : { auditHeads }),
     sealing: sealingKey,
     privateDirectories: config.outbound.private_targets,
     directoryFailed: (issuer, error) => logger.warn({ err: error, issuer }, 'a directory could not be asked'),
@@ -100,7 +110,10 @@ export function compose({ serverKeys, sealingKey, transport, places, ...around }
     forgedFound: (ids) =>
       logger.error({ ids }, 'entries of the audit were written, or changed, by none of the servers'),
     auditCut: (cut) =>
-      logger.error(cut, 'the end of the audit was deleted: seals that were brought elsewhere are gone'),
+      logger.error(
+        cut,
+        'the end of the audit was deleted: seals that this server has made, or brought elsewhere, are gone',
+      ),
     remnantsFailed: warn('what is left of deleted organizations could not be deleted'),
     standingFailed: warn('rights of open streams could not be looked at after a change'),
   });

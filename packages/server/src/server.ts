@@ -15,7 +15,15 @@ import {
 import { FrontedTransport, LocalPeers, type Transport } from '@muster/nodes';
 import { nodeFinder, nodesRoutes, sshNodeRoutes } from '@muster/nodes/http';
 import { nodeSockets } from '@muster/nodes/zmtp';
-import { type Auth, bootstrap, DirectorySync, FIRST, type RandomBytes, systemRandom } from '@muster/platform/auth';
+import {
+  type Auth,
+  auditHeadsIn,
+  bootstrap,
+  DirectorySync,
+  FIRST,
+  type RandomBytes,
+  systemRandom,
+} from '@muster/platform/auth';
 import { clusterRoutes, sharedKeyFiles } from '@muster/platform/cluster';
 import type { ServerConfig } from '@muster/platform/config';
 import { certificateEnds, expiredCertificates, readTls } from '@muster/platform/config';
@@ -199,6 +207,9 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
     incarnation,
     serverName,
     serverKeys: serverKey,
+    auditHeads: auditHeadsIn(config.data_dir, (err) =>
+      logger.error({ err }, 'how far the audit is sealed is not kept beside the database'),
+    ),
     transport: peers,
     places,
   });

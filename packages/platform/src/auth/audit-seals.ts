@@ -4,6 +4,7 @@ import type { Schema, Store } from '@muster/store';
 import type { Kysely, Selectable } from 'kysely';
 import type { Recorder } from '../log/recorder.js';
 import { entryOf, type StoredAuditEntry } from './audit.js';
+import type { AuditHeads } from './audit-heads.js';
 import type { AuditMarks } from './audit-marks.js';
 import type { Trx } from './changes.js';
 import { AUDIT_EVENTS } from './event-types.js';
@@ -15,9 +16,10 @@ export interface AuditSealsDeps {
   readonly clock: Clock;
   readonly keys: ServerKeys;
   readonly marks: AuditMarks;
+  readonly heads: AuditHeads;
   /** Entries were found that no server has written as they stand. */
   readonly forged: (ids: readonly number[]) => void;
-  /** Seals that were brought to somebody are gone: the end of a chain was deleted. */
+  /** Seals that this server has made, or brought to somebody, are gone: the end of a chain was deleted. */
   readonly cut: (cut: CutChain) => void;
   /** Entries could not be sealed; it is tried again. */
   readonly failed: (error: unknown) => void;
@@ -28,8 +30,8 @@ export interface CutChain {
   readonly orgId: string;
   /** The last seal that there is. */
   readonly last: number;
-  /** The last that somebody has who follows the audit. */
-  readonly brought: number;
+  /** The last that this server has made, or that somebody has who follows the audit. */
+  readonly known: number;
 }
 
 /** Instead of the id of an organization, in seals of entries that are of none. */
@@ -146,10 +148,11 @@ export class AuditSeals {
   }
 
   async #some(): Promise<number> {
-    const { recorder, clock, keys, marks } = this.#deps;
+    const { recorder, clock, keys, marks, heads } = this.#deps;
     let forged: readonly number[] = [];
     let unknown = false;
     let cuts: readonly CutChain[] = [];
+    const made = new Map<string, number>();
     const sealed = await recorder.transact(async (trx, record) => {
       const key = keys.present.privateKey;
       const now = clock.now();
@@ -162,6 +165,7 @@ export class AuditSeals {
         .execute();
       const judged = found.map((row) => ({ row, verdict: marks.judge(row, now) }));
       cuts = [];
+      made.clear();
       forged = judged.filter(({ verdict }) => verdict === 'forged').map(({ row }) => row.id);
       unknown = judged.some(({ verdict }) => verdict === 'unknown');
       const rows = judged
@@ -172,11 +176,12 @@ export class AuditSeals {
         await trx.updateTable('audit').set({ outcome: 'forged' }).where('id', 'in', forged).execute();
       for (const [orgId, own] of groupsOf(rows, (row) => row.org_id ?? OF_NONE)) {
         const last = await lastSeal(trx, orgId);
-        const brought = await lastBrought(trx, orgId);
-        const cut: CutChain = { orgId, last: last?.number ?? 0, brought };
-        if (brought > cut.last) cuts = [...cuts, cut];
-        // A number that somebody has is given to no other seal: who follows would take it for the same, and the gap stays.
-        const number = Math.max(cut.last, brought) + 1;
+        const known = Math.max(heads.of(orgId), await lastBrought(trx, orgId));
+        const cut: CutChain = { orgId, last: last?.number ?? 0, known };
+        if (known > cut.last) cuts = [...cuts, cut];
+        // A number that was given is given to no other seal: who follows would take it for the same, and the gap stays.
+        const number = Math.max(cut.last, known) + 1;
+        made.set(orgId, number);
         const hash = chainHash(last?.hash ?? NO_HASH, own.map(textOf));
         const sealed = { number, entries: own.length, at: new Date(now).toISOString(), hash };
         const { signature } = signSeal(key, orgId, sealed);
@@ -197,6 +202,7 @@ export class AuditSeals {
       }
       return rows.length;
     });
+    if (made.size > 0) heads.made(made);
     if (forged.length > 0) this.#deps.forged(forged);
     for (const cut of cuts) this.#deps.cut(cut);
     if (unknown) this.#after(AUTH_LIMITS.forgedAfterMs);

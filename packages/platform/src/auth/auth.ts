@@ -4,6 +4,7 @@ import type { Store } from '@muster/store';
 import type { Recorder } from '../log/recorder.js';
 import { type FetchJson, fetchJson } from '../outbound/fetch-json.js';
 import { Audit } from './audit.js';
+import { type AuditHeads, rememberedHeads } from './audit-heads.js';
 import { AuditMarks } from './audit-marks.js';
 import { AuditSeals, type CutChain } from './audit-seals.js';
 import { Authentication } from './authentication.js';
@@ -56,7 +57,9 @@ export interface AuthDeps {
   readonly sealingFailed?: (error: unknown) => void;
   /** By their ids, entries of the audit that no server has written as they stand. */
   readonly forgedFound?: (ids: readonly number[]) => void;
-  /** Seals of the audit are gone that were brought to somebody. */
+  /** How far the audit was sealed, besides what the database says; for as long as this process lives unless given. */
+  readonly auditHeads?: AuditHeads;
+  /** Seals of the audit are gone that were made, or brought to somebody. */
   readonly auditCut?: (cut: CutChain) => void;
   /** Of all layers of the process. */
   readonly rights: readonly DeclaredRights[];
@@ -130,6 +133,7 @@ export function createAuth(deps: AuthDeps): Auth {
     clock,
     keys,
     marks,
+    heads: deps.auditHeads ?? rememberedHeads(),
     failed: sealingFailed,
     forged: forgedFound,
     cut: auditCut,

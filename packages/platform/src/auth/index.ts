@@ -1,4 +1,5 @@
 export { AUTH_ACTIONS } from './actions.js';
+export { type AuditHeads, auditHeadsIn } from './audit-heads.js';
 export { type Auth, createAuth } from './auth.js';
 export { bootstrap, FIRST } from './bootstrap.js';
 export { type RandomBytes, systemRandom } from './changes.js';

@@ -75,6 +75,20 @@ test.each([
   });
 });
 
+test.each([
+  ['push rerun JOB', ['rerun', EARLIER]],
+  ['push start --rerun JOB', ['start', '--rerun', EARLIER]],
+])('%s takes no query for its command', async (_, argv) => {
+  expect(await posted([...argv, 'idx:n1', '--failed'], {}, [], { exit: 2 })).toBe(null);
+  expect(told).toContain(
+    "choose nodes in one way: the query 'idx:n1', or nodes of the earlier job; if 'idx:n1' is the command, write it after --",
+  );
+  await server?.close();
+  expect(await posted([...argv, '--failed', '--detach', '--', 'idx:n1'])).toMatchObject({ command: 'idx:n1' });
+  await server?.close();
+  expect(await posted([...argv, 'uptime', '--failed', '--detach'])).toMatchObject({ command: 'uptime' });
+});
+
 describe('the pace of the earlier job', () => {
   const pace = {
     run_timeout: 60,

@@ -33,6 +33,34 @@ test.each([
   expect(chooseTarget(['x', 'y'], undefined, options)).toEqual({ target, words: ['x', 'y'] });
 });
 
+const QUERIES = [
+  'idx:n1',
+  'name:web*',
+  'web*',
+  '*:*',
+  "role = 'web'",
+  'role:web AND env:prod',
+  'NOT env:prod',
+  'cpus:[8 TO 16]',
+  'role:web AND (env:prod',
+];
+
+test.each(QUERIES)('a query beside a flag is no command: %s', (query) => {
+  for (const options of [{ node: ['a'] }, { nodeGroup: 'g' }, { fromJob: 'J', jobStatus: 'failed' }]) {
+    const refused = /choose nodes in one way: the query .*, or the flag; if .* is the command, write it after --/;
+    expect(() => chooseTarget([query], undefined, options)).toThrow(refused);
+    expect(() => chooseTarget([query, 'uptime'], undefined, options)).toThrow(refused);
+    expect(chooseTarget([], [query], options).words).toEqual([query]);
+  }
+});
+
+test.each(['uptime', 'chef-client', 'true', './run:all', 'COLOR=blue env', 'ps aux | grep a:b', ''])(
+  'beside a flag this is a command: %j',
+  (word) => {
+    expect(chooseTarget([word], undefined, { node: ['a'] }).words).toEqual([word]);
+  },
+);
+
 test.each([
   ['no choice', [], ['x'], {}, /no nodes chosen/],
   ['two ways at once', ['role:web'], ['x'], { node: ['a'] }, /in one way/],

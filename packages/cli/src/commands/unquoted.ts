@@ -24,7 +24,7 @@ export function unquotedWarning(
  * attribute as well: it would find nothing, without a word. A query with a mistake is left to the server to refuse.
  */
 export async function warnOfUnquoted(call: Call<object>, query: string): Promise<void> {
-  const expression = parsed(query);
+  const expression = parsedQuery(query);
   if (expression === null) return;
   for (const found of unquotedTexts(expression)) {
     const missing = await missingAttributes(call, found.names);
@@ -34,7 +34,8 @@ export async function warnOfUnquoted(call: Call<object>, query: string): Promise
   }
 }
 
-function parsed(query: string): Expression | null {
+/** Null: it is none, or has a mistake. */
+export function parsedQuery(query: string): Expression | null {
   try {
     return parseSelector(query, { sugar: true });
   } catch (error) {

@@ -15,6 +15,7 @@ import { FAILED, NOT_STARTED } from './outcome.js';
 import { readJob } from './read-job.js';
 import { type JobOptions, jobOptions, requestOf } from './request.js';
 import { nodesOfGroup } from './results/index.js';
+import { refuseStrayQuery } from './stray-query.js';
 import type { Target } from './target.js';
 import { commandAfterDashes } from './without-dashes.js';
 
@@ -75,6 +76,7 @@ export async function rerun(
   if (call.words !== undefined && stray !== undefined) {
     throw new MusterError('usage', { reason: `'${stray}' is neither the earlier job nor, after --, its command` });
   }
+  if (call.words === undefined) refuseStrayQuery(operands, 'nodes of the earlier job');
   const words = call.words ?? operands;
   const statuses = rerunStatuses(call.options);
   const earlier = await readJob(call, await jobId(call, id), { include_file: true });

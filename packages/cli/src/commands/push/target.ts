@@ -1,5 +1,6 @@
 import { MusterError } from '../../errors.js';
 import { nodeStatusNamed } from '../../node-words.js';
+import { refuseStrayQuery } from './stray-query.js';
 
 export interface TargetOptions {
   readonly node?: readonly string[];
@@ -46,7 +47,10 @@ export function chooseTarget(
   const flagged = targetOfFlags(options);
   const [first, ...others] = operands;
   if (flagged !== null) {
-    if (afterDashes === undefined) return { target: flagged, words: operands };
+    if (afterDashes === undefined) {
+      refuseStrayQuery(operands, 'the flag');
+      return { target: flagged, words: operands };
+    }
     if (first !== undefined) {
       throw new MusterError('usage', { reason: `choose nodes in one way: the query '${first}' or the flag, not both` });
     }

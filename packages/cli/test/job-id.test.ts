@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { run } from '../src/run.js';
 import { type ApiServer, apiServer, json } from './support/api-server.js';
 import { testWorld } from './support/world.js';
@@ -71,6 +71,38 @@ test('abort hands over the digits when jobs may not be looked up: the server kno
   const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
   expect(await run(['push', 'abort', '3f2a'], world), world.err()).toBe(0);
   expect(world.out()).toBe(`Aborting job ${ID}\n`);
+});
+
+describe('to continue a job', () => {
+  const goOn = async (routes: Parameters<typeof apiServer>[0]) => {
+    server = await apiServer({ ...routes, [`PUT ${JOBS}/3f2a/continue`]: json({ id: ID, status: 'running' }) });
+    const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+    return { code: await run(['push', 'continue', '3f2a'], world), world, received: server.received };
+  };
+
+  test('nobody need look at it', async () => {
+    const forbidden = json({ error: ['no'] }, 403);
+    const { code, world, received } = await goOn({
+      [`GET ${JOBS}/lookup/3f2a`]: forbidden,
+      [`GET ${JOBS}/3f2a`]: forbidden,
+    });
+    expect(code, world.err()).toBe(0);
+    expect(world.out()).toBe(`Continuing job ${ID}\n`);
+    expect([...(received.at(-1)?.query ?? [])]).toEqual([]);
+  });
+
+  test('who looks at it says which hold was seen', async () => {
+    server = await apiServer({
+      [`GET ${JOBS}/${ID}`]: (request, response) => {
+        const batch = { number: 2, left: 1, hold: 'confirm', until: null, excused: 1 };
+        json(request.query.get('detail') === 'true' ? { ...JOB, batch } : JOB)(request, response);
+      },
+      [`PUT ${JOBS}/${ID}/continue`]: json(JOB),
+    });
+    const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+    expect(await run(['push', 'continue', ID], world), world.err()).toBe(0);
+    expect(Object.fromEntries(server.received.at(-1)?.query ?? [])).toEqual({ batch: '2', excused: '1' });
+  });
 });
 
 test('fewer than four digits are not asked for', async () => {

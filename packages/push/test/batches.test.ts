@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type PushServer, startPushServer } from './support/push-server.js';
+import { ME } from '../../platform/test/support/personas.js';
+import { type Persona, type PushServer, startPushServer } from './support/push-server.js';
 
 /** Batches over REST, as a program that rolls something out uses them. */
 
@@ -30,7 +31,7 @@ async function isHeld(id: string, hold: string): Promise<Shown> {
   }
 }
 
-const goOn = (id: string, as: 'admin user' | 'normal user' = 'admin user', seen = '') =>
+const goOn = (id: string, as: Persona = 'admin user', seen = '') =>
   server.send({ method: 'PUT', path: `jobs/${id}/continue${seen}`, as });
 
 test('a canary, then the rest once somebody has looked: shown, explained, told and recorded', async () => {
@@ -63,6 +64,22 @@ test('a canary, then the rest once somebody has looked: shown, explained, told a
   ]);
   const entries = await server.auth.audit.page({ orgId: server.org.id, limit: 9, action: 'push.continue' });
   expect(entries).toMatchObject([{ target: id, outcome: 'done' }]);
+});
+
+test('who may not look at a job may continue it, by digits of its id, and is shown none of it', async () => {
+  const readers = { users: ['admin'], clients: [], groups: [], exclusive: true };
+  await server.auth.groups.put(server.org, 'push_job_readers', readers, ME);
+  try {
+    const id = await server.start({ command: 'x', nodes: NODES, batches: [1, 'rest'], batch_confirm: true });
+    await isHeld(id, 'confirm');
+    const answer = await goOn(id.slice(12), 'admin client');
+    expect([answer.status, await answer.json()]).toEqual([200, { id, status: 'running' }]);
+    await server.finish(id);
+    const aborted = await server.send({ method: 'PUT', path: `jobs/${id}/abort`, as: 'admin client' });
+    expect([aborted.status, await aborted.json()]).toEqual([200, { id, status: 'complete' }]);
+  } finally {
+    await server.auth.groups.remove(server.org, 'push_job_readers', ME);
+  }
 });
 
 test('what is not held is not continued', async () => {

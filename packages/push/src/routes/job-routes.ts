@@ -32,7 +32,16 @@ import type { PushAccess } from './access.js';
 import { cursorOf, nextLink, readCursor, readJobFilter, wordsOf } from './queries.js';
 import * as schemas from './schemas.js';
 import { jobUri } from './uri.js';
-import { ended, foundJob, type JobViewOptions, jobNode, listedJob, singleJob, waitingNode } from './view.js';
+import {
+  ended,
+  foundJob,
+  type JobViewOptions,
+  jobNode,
+  jobStanding,
+  listedJob,
+  singleJob,
+  waitingNode,
+} from './view.js';
 
 export interface JobRouteDeps extends SubmissionDeps, Omit<PreviewDeps, 'nodes'> {
   readonly access: PushAccess;
@@ -281,11 +290,11 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
       description:
         'A job that goes on may also be named by the beginning of its id, as in a lookup, when no other id begins so.',
       params: schemas.JobParams,
-      response: { 200: schemas.JobAnswer },
+      response: { 200: schemas.ChangedJobAnswer },
     },
     handler: async (request) => {
       const { caller, organization, params } = request;
-      const job = await jobToAbort(deps, organization, params.id);
+      const job = await jobThatGoesOn(deps, organization, params.id);
       await checkMayAbort(deps, caller, organization, job);
       const aborted = deps.audit.write({
         orgId: organization.id,
@@ -295,8 +304,7 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
         outcome: 'done',
       });
       await controller.abort(organization.id, job.id, caller.name, [aborted]);
-      const after = await existingJob(deps, organization, job.id);
-      return show(after, { includeFile: false, detail: true });
+      return showChanged(caller, organization, job.id);
     },
   });
 
@@ -309,14 +317,14 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
       operationId: 'continuePushJob',
       summary: 'Let a job go on that is held after a batch, or after failures',
       description:
-        'A pause between two batches ends, too. Say which hold you have seen, so that the request may be repeated: 409 when the job is at another one.',
+        'A pause between two batches ends, too. Say which hold you have seen, so that the request may be repeated: 409 when the job is at another one. The job may be named as to abort it.',
       params: schemas.JobParams,
       querystring: schemas.SeenHoldQuery,
-      response: { 200: schemas.JobAnswer },
+      response: { 200: schemas.ChangedJobAnswer },
     },
     handler: async (request) => {
       const { caller, organization, params, query } = request;
-      const job = await existingJob(deps, organization, params.id);
+      const job = await jobThatGoesOn(deps, organization, params.id);
       await checkMayAbort(deps, caller, organization, job);
       const { batch, excused = 0 } = query;
       const seen = batch === undefined ? null : { batch, excused };
@@ -330,7 +338,7 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
       const how = await controller.continue(organization.id, job.id, seen, [continued]);
       if (how === 'not_held') throw new MusterError('push_job_not_held', { job: job.id, status: job.status });
       if (how === 'other_hold') throw new MusterError('push_job_held_elsewhere', { job: job.id, batch: batch ?? 0 });
-      return show(await existingJob(deps, organization, job.id), { includeFile: false, detail: true });
+      return showChanged(caller, organization, job.id);
     },
   });
 
@@ -342,6 +350,13 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
     const { rows } = await pageOfJobs(read, org.id, { only: own.only }, { limit: 1 }, own.may);
     if (rows.length === 0) throw access.forbidden(caller, 'push:read');
     return own;
+  }
+
+  /** After a change: to whoever may look at it the whole job. */
+  async function showChanged(caller: Identity, org: Organization, id: string): Promise<Record<string, unknown>> {
+    const job = await existingJob(deps, org, id);
+    if (!(await deps.access.mayLookAt(caller, org, id))) return jobStanding(job);
+    return show(job, { includeFile: false, detail: true });
   }
 
   async function show(job: JobRow, options: JobViewOptions): Promise<Record<string, unknown>> {
@@ -358,10 +373,10 @@ export async function existingJob(deps: Pick<JobRouteDeps, 'read'>, org: Organiz
 }
 
 /**
- * By its id, or by a beginning that no other id has. That finds only a job that goes on: who may abort jobs but not read
- * them could look through the others by trying digits.
+ * By its id, or by a beginning that no other id has. That finds only a job that goes on: who may abort or continue jobs but not
+ * read them could look through the others by trying digits.
  */
-async function jobToAbort(deps: Pick<JobRouteDeps, 'read'>, org: Organization, id: string): Promise<JobRow> {
+async function jobThatGoesOn(deps: Pick<JobRouteDeps, 'read'>, org: Organization, id: string): Promise<JobRow> {
   const beginning = isJobId(id) ? null : idsBeginning(org.id, id);
   if (beginning === null) return existingJob(deps, org, id);
   const [found, another] = await jobsBeginning(deps.read, org.id, beginning, 2);

@@ -282,6 +282,12 @@ export const JobNodesQuery = Type.Object(
 );
 
 export const JobAnswer = Type.Unsafe<Readonly<Record<string, unknown>>>(Job);
+const JobStanding = Type.Object(
+  { id: Type.String(), status: Job.properties.status },
+  { description: 'For who may not look at the job (`push:job`)' },
+);
+/** Of what changes a job: who may change it may not always look at it. */
+export const ChangedJobAnswer = Type.Unsafe<Readonly<Record<string, unknown>>>(Type.Union([Job, JobStanding]));
 export const JobListAnswer = Type.Array(JobAnswer);
 export const LookupAnswer = Type.Array(
   Type.Object({

@@ -88,6 +88,11 @@ export function listedJob(row: JobRow, counts: NodeCounts | null, nodeStatus?: s
   };
 }
 
+/** What whoever changed a job without a right to look at it learns of it. */
+export function jobStanding({ id, status }: Pick<JobRow, 'id' | 'status'>) {
+  return { id, status };
+}
+
 /** What tells a job from others. */
 export function foundJob({
   id,

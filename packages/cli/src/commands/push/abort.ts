@@ -1,9 +1,8 @@
 import { EXIT } from '@muster/base';
 import type { Command } from 'commander';
 import { isFinal, type Job } from '../../api.js';
-import { MusterError } from '../../errors.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
-import { jobId, takesJob } from './job-id.js';
+import { jobToChange, takesJob } from './job-id.js';
 import { tellEnd } from './job-nodes.js';
 import { nodesStopped } from './stopping.js';
 import { abortJob, watchJob } from './watching.js';
@@ -17,7 +16,7 @@ export function addAbort(push: Command, shell: Shell): void {
   takesJob(command);
   command.option('--wait', 'until no node runs its command any more; at most 5 minutes after the job has ended');
   does<{ readonly wait?: boolean }>(command, shell, async (call) => {
-    const asked = await abortJob(call, await jobToAbort(call, call.args[0] ?? ''));
+    const asked = await abortJob(call, await jobToChange(call, call.args[0] ?? ''));
     if (call.options.wait !== true) {
       call.out.document(asked);
       tellStatus(call, asked);
@@ -33,16 +32,6 @@ export function addAbort(push: Command, shell: Shell): void {
     else await tellEnd(call, job);
     return stopped ? EXIT.ok : EXIT.failed;
   });
-}
-
-/** Who may not look jobs up may still abort one: the server knows which is meant, as long as it goes on. */
-async function jobToAbort(call: Call<object>, typed: string): Promise<string> {
-  try {
-    return await jobId(call, typed);
-  } catch (error) {
-    if (error instanceof MusterError && error.code === 'forbidden') return typed;
-    throw error;
-  }
 }
 
 function tellStatus(call: Call<object>, job: Job): void {

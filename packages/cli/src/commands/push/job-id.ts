@@ -4,6 +4,7 @@ import { MusterError } from '../../errors.js';
 import { printable, shortened } from '../../printable.js';
 import type { Call } from '../../shell.js';
 import { timeText } from '../../summary.js';
+import { unlessForbidden } from '../../unless-forbidden.js';
 import type { Chosen } from './target.js';
 
 const MOST_SHOWN = 5;
@@ -39,6 +40,11 @@ export async function jobId(call: Call<object>, typed: string): Promise<string> 
   if (job === undefined) throw new MusterError('not_found', { kind: 'job', name: typed });
   if (found.length > 1) throw new MusterError('ambiguous_job', { digits: typed, jobs: candidates(found) });
   return job.id;
+}
+
+/** Who may not look jobs up may still abort or continue one: the server knows which is meant, as long as it goes on. */
+export async function jobToChange(call: Call<object>, typed: string): Promise<string> {
+  return (await unlessForbidden(jobId(call, typed))) ?? typed;
 }
 
 /**

@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { stringify } from 'yaml';
-import { RefusedError } from '../../client.js';
 import { printable, printableLines } from '../../printable.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
 import { timeText } from '../../summary.js';
+import { unlessForbidden } from '../../unless-forbidden.js';
 import { addList as addListOf, addRemove as addRemoveOf, tellItem } from '../resource.js';
 import type { Runbook, RunbookDetail, RunbookVersion } from './api.js';
 
@@ -104,10 +104,7 @@ export function addVersions(runbook: Command, shell: Shell): void {
 
 /** Who may not see rules is told of none. */
 async function rulesThatStart({ client }: Call<object>, name = ''): Promise<string | null> {
-  const rules = await client.get<readonly StartingRule[]>(client.inOrg('rules')).catch((error: unknown) => {
-    if (error instanceof RefusedError && error.code === 'forbidden') return [];
-    throw error;
-  });
+  const rules = (await unlessForbidden(client.get<readonly StartingRule[]>(client.inOrg('rules')))) ?? [];
   const names = rules.filter(({ runbook }) => runbook?.name === name).map((rule) => printable(rule.name));
   if (names.length === 0) return null;
   const starting =

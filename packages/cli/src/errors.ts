@@ -64,6 +64,12 @@ export const CLI_ERRORS = declareErrors({
     message: 'nothing was started: {chosen}, and a quorum of {quorum} cannot be reached',
     fix: 'Give --quorum {nodes} or less, a share such as --quorum 80%, or leave it out: then all must commit. Or choose more nodes.',
   },
+  quorum_of_none: {
+    status: 400,
+    exit: 2,
+    message: "--quorum takes at least one node, not '{quorum}': a job that ran nowhere would be complete",
+    fix: 'To run on whichever nodes are up, however few, give --available in its place.',
+  },
   command_without_dashes: {
     status: 400,
     exit: 2,

@@ -1,6 +1,7 @@
 import { MusterError } from '@muster/base';
 import { expect, test } from 'vitest';
-import { parseShare } from '../src/share.js';
+import { batchSize } from '../src/commands/push/batches.js';
+import { parseQuorum, parseShare, parseSize } from '../src/share.js';
 
 test.each([
   ['3', 3],
@@ -13,10 +14,20 @@ test.each([
   expect(parseShare('--quorum', text)).toBe(value);
 });
 
-test.each(['', '-1', '1.5', '101%', '0.0', 'all', '80 %'])(
-  '--quorum %j is refused and says what is expected',
-  (text) => {
-    expect(() => parseShare('--quorum', text)).toThrow(MusterError);
-    expect(() => parseShare('--quorum', text)).toThrow(/--quorum takes a count/);
-  },
-);
+test.each(['', '-1', '1.5', '0.0', 'all', '80 %'])('--quorum %j is refused and says what is expected', (text) => {
+  expect(() => parseShare('--quorum', text)).toThrow(MusterError);
+  expect(() => parseShare('--quorum', text)).toThrow(/--quorum takes a count/);
+});
+
+test.each(['101%', '120%', '100.5%'])('%s is more than there is', (text) => {
+  for (const parse of [parseShare, parseSize]) {
+    expect(() => parse('--max-failures', text)).toThrow(`--max-failures takes at most 100%, not '${text}'`);
+  }
+  expect(() => parseQuorum(text)).toThrow('--quorum takes at most 100%');
+  expect(() => batchSize(text)).toThrow('--then takes at most 100%');
+});
+
+test.each(['0', '0%', '0.0%'])('a quorum of %s would be reached by a job that runs nowhere', (text) => {
+  expect(() => parseQuorum(text)).toThrow(`--quorum takes at least one node, not '${text}'`);
+  expect(parseQuorum('1')).toBe(1);
+});

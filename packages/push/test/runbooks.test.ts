@@ -410,6 +410,8 @@ describe('a definition that cannot be meant is refused', () => {
     [{ command: undefined }, 'command: give either command or script'],
     [{ available: true, quorum: '50%' }, 'available: give either available or quorum'],
     [{ available: true, quorum: 1 }, 'available: give either available or quorum'],
+    [{ quorum: 0 }, 'quorum: must be at least one node; `available: true`'],
+    [{ quorum: '0%' }, 'quorum: must be at least one node'],
     [{ command: ['{{service}}', '{{tries}}'] }, 'command.0: is the program'],
     [
       { command: ['/bin/sh', '-ec', 'x {{service}} {{tries}}'] },

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { notRunnable } from '@muster/base';
 import { compileSearch } from '@muster/nodes';
 import { invalid } from '../request/fields.js';
-import { readJobRequest } from '../request/request.js';
+import { type JobRequest, readJobRequest } from '../request/request.js';
 import type { Definition, Parameter, Parameters, ParameterType } from './definition.js';
 import { RUNBOOK_LIMITS } from './limits.js';
 import { placesIn } from './places.js';
@@ -36,7 +36,10 @@ export function checkDefinition(definition: Definition, limits: { readonly maxNo
     throw invalid('available', 'give either available or quorum: with it any number of nodes is enough');
   }
   const sample = { command: 'true', ...job };
-  const { target } = readJobRequest(sample, JSON.stringify(sample), limits);
+  const { target, quorum } = readJobRequest(sample, JSON.stringify(sample), limits);
+  if (isNone(quorum)) {
+    throw invalid('quorum', 'must be at least one node; `available: true` in its place runs it wherever it can');
+  }
   if (target.kind === 'search') compileSearch(target.query);
   checkParameters(parameters);
   if (typeof command === 'string' && command.trim() === '') throw invalid('command', 'is empty');
@@ -70,6 +73,12 @@ export function checkDefinition(definition: Definition, limits: { readonly maxNo
   if (signature === undefined) return;
   if (script === undefined) throw invalid('signature', 'goes with a script');
   if (words.args.flatMap(placesIn).length > 0) throw invalid('signature', 'cannot be of arguments that are parameters');
+}
+
+/** With it a run on no node at all would be complete. */
+function isNone(quorum: JobRequest['quorum']): boolean {
+  if (quorum === null || quorum === 'default') return false;
+  return 'count' in quorum ? quorum.count === 0 : quorum.percent === 0;
 }
 
 function checkWord(field: string, word: string, parameters: Parameters): void {

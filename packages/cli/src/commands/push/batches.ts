@@ -1,7 +1,7 @@
 import type { Job } from '../../api.js';
 import { formatDuration } from '../../duration.js';
 import { MusterError } from '../../errors.js';
-import { parseSize, type ShareText } from '../../share.js';
+import { isNone, type ShareText, shareOf } from '../../share.js';
 import type { FeedEvent } from '../../sse.js';
 
 /** As the API takes it; `rest`: all that are left. */
@@ -19,11 +19,9 @@ export interface BatchOptions {
 /** Reads what was typed after `--then`. */
 export function batchSize(text: string): BatchSize {
   if (text.trim() === 'rest') return 'rest';
-  try {
-    return parseSize('--then', text);
-  } catch {
-    throw usage(`--then takes a count from 1 on (3), a fraction (0.8), a percentage (80%) or rest, not '${text}'`);
-  }
+  const share = shareOf('--then', text);
+  if (share !== null && !isNone(share)) return share;
+  throw usage(`--then takes a count from 1 on (3), a fraction (0.8), a percentage (80%) or rest, not '${text}'`);
 }
 
 /** The sizes, the last of which counts for all further batches; undefined: no batches. */

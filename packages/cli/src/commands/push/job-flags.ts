@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { duration } from '../../duration.js';
 import { MusterError } from '../../errors.js';
-import { parseShare, parseSize } from '../../share.js';
+import { parseQuorum, parseShare, parseSize } from '../../share.js';
 import { collect } from '../../shell.js';
 import { type BatchSize, batchSize } from './batches.js';
 
@@ -56,17 +56,18 @@ export function addRequestFlags(command: Command): Command {
 
 /** Of them those that say when which nodes start, and what counts as enough or as too much. */
 export function addStagingFlags(command: Command): Command {
-  const share = (flag: string) => (text: string) => parseShare(flag, text);
   const size = (flag: string) => (text: string) => parseSize(flag, text);
   return command
     .option(
       '--quorum <share>',
       'nodes that must commit before any starts: 3, 0.8 or 80% (default: what the organization has set, else all)',
-      share('--quorum'),
+      parseQuorum,
     )
     .option('--concurrency <share>', 'run on at most this many nodes at once: 10 or 25%', size('--concurrency'))
     .option('--start-rate <n>', 'start at most this many nodes per second', positive('--start-rate'))
-    .option('--max-failures <share>', 'more failures than this start no more nodes: 2 or 5%', share('--max-failures'))
+    .option('--max-failures <share>', 'more failures than this start no more nodes: 2 or 5%', (text: string) =>
+      parseShare('--max-failures', text),
+    )
     .addOption(
       new Option(
         '--on-failures <how>',

@@ -18,7 +18,7 @@ muster() { inside MUSTER_CONFIG=/var/lib/muster/muster.yaml /usr/bin/muster "$@"
 mapfile -d '' -t entry < <(words config.Entrypoint)
 mapfile -d '' -t command < <(words config.Cmd)
 mapfile -d '' -t health < <(words 'config.Healthcheck.Test.slice(1)')
-available() { muster node list | grep -q ' available'; }
+available() { muster node list | grep ' available' > /dev/null; }
 healthy() { inside "${health[@]}"; }
 
 ! healthy 2> /dev/null || fail 'healthy without a server'

@@ -126,6 +126,7 @@ const EXIT_STATUS = [
   ['5', 'The server is unreachable or busy.'],
   ['6', 'Nothing was started or changed yet: it waits for others to agree.'],
   ['130, 143', 'Interrupted while a job goes on.'],
+  ['141', 'Who read its output went away, as by SIGPIPE: a job goes on.'],
 ] as const;
 
 const FILES = [

@@ -133,7 +133,7 @@ MUSTER_TOKEN); without any of them the context in use, ./muster-data/muster.yaml
 MUSTER_CA: PEM file of the authority that signed the certificate of the server.
 
 Exit codes: 0 done, 1 the work failed, 2 usage, 3 not allowed, 4 not found, 5 unreachable or busy,
-6 waits for others to agree, 130 or 143 interrupted while a job goes on.
+6 waits for others to agree, 130 or 143 interrupted while a job goes on, 141 its reader went away (a job goes on).
 
 Start with:
   muster demo`;

@@ -34,6 +34,7 @@ export async function commandReference(): Promise<string> {
     '| 6 | nothing was started or changed yet: it waits for others to agree |',
     '| 124 | `event publish --wait`: no completion came in time; otherwise it exits as the command was completed |',
     '| 130, 143 | interrupted while the job goes on |',
+    '| 141 | who read its output went away (`\\| head`), as by SIGPIPE: a job goes on |',
     '',
     ...sections,
   ].join('\n');

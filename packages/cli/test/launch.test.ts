@@ -169,6 +169,18 @@ test('a job without quorum names how many would have been enough', async () => {
   expect(JSON.parse(program.out())).toEqual({ ...ended, job_nodes: nodes });
 });
 
+test('what permission is missing is told for nodes in groups, and for those in none', async () => {
+  const node = { status: 'nacked', exit_code: null, signal: null, started_at: null, updated_at: '2026-01-01T00:00:00Z' };
+  server = await apiServer({
+    [`POST ${JOBS}`]: json({ id: ID, uri: '' }, 201),
+    [`GET ${JOBS}/${ID}`]: json({ id: ID, command: 'x', status: 'complete', nodes: { nacked: ['web1'] } }),
+    [`GET ${JOBS}/${ID}/nodes`]: json([{ ...node, node_name: 'web1', reason: 'permission denied' }]),
+  });
+  const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+  await run(['push', 'start', '--node', 'web1', '--', 'x'], world);
+  expect(world.err()).toContain('a grant on a group that the node is in (muster node-group list), or push:write');
+});
+
 describe('a script that no node would run is refused before the server is asked', () => {
   const NO_INTERPRETER = 'does not begin with a line that names its interpreter, such as #!/bin/sh';
 

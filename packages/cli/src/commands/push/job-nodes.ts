@@ -56,6 +56,10 @@ export function hadNoTurn({ status, started_at, reason }: JobNode): boolean {
   return status === 'crashed' && reason.endsWith('before it was started');
 }
 
+/** What is missing depends on groups that whoever started the job may not be allowed to see. */
+const PERMISSION_DENIED =
+  'permission denied: who started the job needs a grant on a group that the node is in (muster node-group list), or push:write (push_job_writers) where none of its groups has grants';
+
 /** For whom that many nodes are enough. */
 export function needsFewer(ready: number): string {
   return `--quorum ${ready}, or --available, needs fewer`;
@@ -87,8 +91,6 @@ export async function tellEnd(call: Call<object>, job: Job): Promise<void> {
   const ready = job.status === 'quorum_failed' ? nodes.filter(({ status }) => status === 'was_ready').length : 0;
   if (ready > 0) call.out.note(job.runbook ? QUORUM_OF_RUNBOOK : needsFewer(ready));
   if (nodes.some(({ reason }) => reason === 'permission denied')) {
-    call.out.note(
-      'permission denied: the node is in a group that only some may run commands on: muster node-group list',
-    );
+    call.out.note(PERMISSION_DENIED);
   }
 }

@@ -115,7 +115,7 @@ test('digits that no id begins with are not found', async () => {
   const { code, world } = await push(['abort', '3f2a'], []);
   expect([code, world.err()]).toEqual([
     4,
-    "error: job '3f2a' does not exist\nfix: List what exists and check the name.\n",
+    "error: job '3f2a' does not exist\nfix: List what exists and check the id: `muster push list`.\n",
   ]);
 });
 

@@ -170,7 +170,13 @@ test('a job without quorum names how many would have been enough', async () => {
 });
 
 test('what permission is missing is told for nodes in groups, and for those in none', async () => {
-  const node = { status: 'nacked', exit_code: null, signal: null, started_at: null, updated_at: '2026-01-01T00:00:00Z' };
+  const node = {
+    status: 'nacked',
+    exit_code: null,
+    signal: null,
+    started_at: null,
+    updated_at: '2026-01-01T00:00:00Z',
+  };
   server = await apiServer({
     [`POST ${JOBS}`]: json({ id: ID, uri: '' }, 201),
     [`GET ${JOBS}/${ID}`]: json({ id: ID, command: 'x', status: 'complete', nodes: { nacked: ['web1'] } }),

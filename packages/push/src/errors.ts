@@ -100,6 +100,24 @@ export const PUSH_ERRORS = declareErrors({
     message: '{nodes} nodes are chosen, and {who} allows {limit} in one push job',
     fix: 'Choose fewer, in several jobs. Administrators: {raised}.',
   },
+  push_job_not_found: {
+    status: 404,
+    exit: 4,
+    message: "job '{job}' does not exist",
+    fix: 'List what exists and check the id: `muster push list`.',
+  },
+  runbook_version_not_found: {
+    status: 404,
+    exit: 4,
+    message: "version of runbook {name} '{version}' does not exist",
+    fix: 'List what exists: `muster runbook versions {name}`.',
+  },
+  runbook_not_found: {
+    status: 404,
+    exit: 4,
+    message: "runbook '{name}' does not exist",
+    fix: 'List what exists and check the name: `muster runbook list`.',
+  },
   push_job_not_held: {
     status: 409,
     exit: 1,

@@ -93,7 +93,7 @@ describe('a runbook', () => {
     const versions = await json<{ version: number }[]>({ path: `runbooks/${name}/versions` });
     expect(versions.map(({ version }) => version)).toEqual([2, 1]);
     expect(await refused(await send({ path: `runbooks/${name}?version=3` }))).toContain(
-      `404 not_found: version of runbook ${name} '3' does not exist`,
+      `404 runbook_version_not_found: version of runbook ${name} '3' does not exist`,
     );
     const again = await send({ method: 'POST', path: 'runbooks', body: { name, ...RESTART } });
     expect(await refused(again)).toContain('409 runbook_exists');
@@ -242,7 +242,7 @@ describe('whom a runbook names', () => {
 
   it('learns what is not there only who may look at all', async () => {
     for (const path of ['nosuch/run', 'nosuch/preview']) {
-      expect(await refused(await post(path, {}))).toContain('404 not_found');
+      expect(await refused(await post(path, {}))).toContain('404 runbook_not_found');
       expect(await refused(await post(path, {}, { as: 'normal user' }))).toContain('403 forbidden');
     }
     const execute = { users: ['grantee'], clients: [], groups: [] };

@@ -97,7 +97,7 @@ async function targetNames(deps: TargetDeps, org: Organization, target: Target):
     }
     case 'from_job': {
       const job = await findJob(deps.read, org.id, target.jobId);
-      if (job === undefined) throw new MusterError('not_found', { kind: 'job', name: target.jobId });
+      if (job === undefined) throw new MusterError('push_job_not_found', { job: target.jobId });
       return jobNodeNames(deps.read, target.jobId, target.statuses);
     }
   }

@@ -364,11 +364,11 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
   }
 }
 
-/** @throws MusterError `not_found`, also for jobs of other organizations. */
+/** @throws MusterError `push_job_not_found`, also for jobs of other organizations. */
 export async function existingJob(deps: Pick<JobRouteDeps, 'read'>, org: Organization, id: string): Promise<JobRow> {
   // What cannot be an id is not looked up: the databases differ in what text they take.
   const job = isJobId(id) ? await findJob(deps.read, org.id, id) : undefined;
-  if (job === undefined) throw new MusterError('not_found', { kind: 'job', name: id.slice(0, 64) });
+  if (job === undefined) throw new MusterError('push_job_not_found', { job: id.slice(0, 64) });
   return job;
 }
 
@@ -382,7 +382,7 @@ async function jobThatGoesOn(deps: Pick<JobRouteDeps, 'read'>, org: Organization
   const [found, another] = await jobsBeginning(deps.read, org.id, beginning, 2);
   if (another !== undefined) throw invalid('id', 'is the beginning of several ids: give more digits');
   const job = found === undefined ? undefined : await findJob(deps.read, org.id, found.id);
-  if (job === undefined || job.phase === 'finished') throw new MusterError('not_found', { kind: 'job', name: id });
+  if (job === undefined || job.phase === 'finished') throw new MusterError('push_job_not_found', { job: id });
   return job;
 }
 

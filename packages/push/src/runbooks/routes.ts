@@ -196,7 +196,7 @@ export function runbookRoutes(app: App, { runbooks, approvals, auth }: RunbookRo
 
   /**
    * Whether it is there is told only to those who may look at it.
-   * @throws MusterError `not_found`, `forbidden`
+   * @throws MusterError `runbook_not_found`, `forbidden`
    */
   async function runnable(request: OfRunbook): Promise<RunbookRow> {
     const { caller, organization, params } = request;
@@ -213,7 +213,7 @@ export function runbookRoutes(app: App, { runbooks, approvals, auth }: RunbookRo
     return runbooks.plan(request.organization, await runnable(request), asked);
   }
 
-  /** One's own, or all for those who may start any push job. @throws MusterError `not_found`, `forbidden` */
+  /** One's own, or all for those who may start any push job. @throws MusterError `runbook_not_found`, `forbidden` */
   async function changeable(request: OfRunbook): Promise<RunbookRow> {
     const { caller, organization } = request;
     const row = await existing(request);

@@ -140,18 +140,17 @@ export class Runbooks {
     return allRunbooks(this.#deps.store.read, org.id);
   }
 
-  /** @throws MusterError `not_found` */
+  /** @throws MusterError `runbook_not_found` */
   async existing(org: Organization, name: string): Promise<RunbookRow> {
     const row = await findRunbook(this.#deps.store.read, org.id, name);
     if (row === undefined) throw notFound(name);
     return row;
   }
 
-  /** The newest unless another is named. @throws MusterError `not_found` */
+  /** The newest unless another is named. @throws MusterError `runbook_version_not_found` */
   async version(row: RunbookRow, number = row.version): Promise<Version> {
     const found = await findVersion(this.#deps.store.read, row.id, number);
-    if (found === undefined)
-      throw new MusterError('not_found', { kind: `version of runbook ${row.name}`, name: String(number) });
+    if (found === undefined) throw new MusterError('runbook_version_not_found', { name: row.name, version: number });
     const { version, definition, author_name: author, created_at: createdAt } = found;
     return { row, version, definition: JSON.parse(definition) as Definition, author, createdAt };
   }
@@ -227,7 +226,7 @@ export class Runbooks {
     return this.planOn(org, await this.course(org, row, number), given);
   }
 
-  /** @throws MusterError `not_found` for a version, `runbook_without_author` */
+  /** @throws MusterError `runbook_version_not_found`, `runbook_without_author` */
   async course(org: Organization, row: RunbookRow, number?: number): Promise<Course> {
     const version = await this.version(row, number);
     const author = await this.#author(org, row);
@@ -425,5 +424,5 @@ function shown(parameters: RunbookMark['parameters']): string {
 }
 
 function notFound(name: string): MusterError {
-  return new MusterError('not_found', { kind: 'runbook', name: name.slice(0, RUNBOOK_LIMITS.name) });
+  return new MusterError('runbook_not_found', { name: name.slice(0, RUNBOOK_LIMITS.name) });
 }

@@ -140,5 +140,5 @@ function isLasting(error: unknown): boolean {
 
 /** Its queue, or the node group that it names, is gone; or who may start jobs there is somebody else now; or others have to agree. */
 const LASTING: ReadonlySet<string> = new Set([
-  ...['not_found', 'forbidden', 'approval_needed', 'secret_forbidden', 'secret_elsewhere'],
+  ...['not_found', 'push_job_not_found', 'forbidden', 'approval_needed', 'secret_forbidden', 'secret_elsewhere'],
 ]);

@@ -26,7 +26,7 @@ export function takesJob(command: Command): void {
 
 /**
  * The whole id of the job that somebody means.
- * @throws MusterError `usage`, `not_found`, `ambiguous_job`
+ * @throws MusterError `usage`, `push_job_not_found`, `ambiguous_job`
  */
 export async function jobId(call: Call<object>, typed: string): Promise<string> {
   if (!BEGINNING.test(typed)) return typed;
@@ -37,7 +37,7 @@ export async function jobId(call: Call<object>, typed: string): Promise<string> 
   }
   const found = await call.client.get<FoundJob[]>(call.client.inOrg('pushy', 'jobs', 'lookup', typed));
   const [job] = found;
-  if (job === undefined) throw new MusterError('not_found', { kind: 'job', name: typed });
+  if (job === undefined) throw new MusterError('push_job_not_found', { job: typed });
   if (found.length > 1) throw new MusterError('ambiguous_job', { digits: typed, jobs: candidates(found) });
   return job.id;
 }

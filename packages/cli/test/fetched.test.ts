@@ -56,6 +56,32 @@ test.each([
   expect(readdirSync(join(cwd, ...place, 'web1'))).toEqual(['app.log']);
 });
 
+test('a fetch that is run again takes --to', async () => {
+  const earlier = 'e'.repeat(32);
+  await server.close();
+  server = await apiServer({
+    [`GET ${JOBS}/${earlier}`]: json({
+      id: earlier,
+      command: 'fetch:/var/log/app.log',
+      fetch: '/var/log/app.log',
+      status: 'complete',
+      nodes: {},
+    }),
+    [`POST ${JOBS}`]: json({ id: ID, uri: '' }, 201),
+    [`GET ${JOBS}/${ID}`]: json({
+      id: ID,
+      command: 'fetch:/var/log/app.log',
+      status: 'complete',
+      nodes: { succeeded: ['web1'] },
+    }),
+    [`GET ${JOBS}/${ID}/nodes`]: json([]),
+    [`GET ${JOBS}/${ID}/output/web1/stdout`]: (_, response) => void response.end('one'),
+  });
+  const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' }, cwd });
+  expect(await run(['push', 'rerun', earlier, '--failed', '--to', 'some', '--yes'], world), world.err()).toBe(0);
+  expect(content('some', 'web1', 'app.log')).toBe('one');
+});
+
 test.each([
   ['a file', 'file', 'ENOTDIR: not a directory'],
   ['below a file', 'file/there', 'ENOTDIR: not a directory'],

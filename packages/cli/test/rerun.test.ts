@@ -216,6 +216,39 @@ describe('as whom, where and with what the earlier job ran', () => {
     expect(body).toMatchObject({ file: `base64:${Buffer.from('once\n').toString('base64')}` });
   });
 
+  test('so are the files that it put on its nodes, with another command, too', async () => {
+    const uploads = [{ sha256: 'x', size: 1, mode: 0o644, dest: '/srv/app.conf' }];
+    const uploading = { user: 'nobody', command: 'systemctl reload app', uploads };
+    for (const [words, command] of [
+      [[], 'systemctl reload app'],
+      [['--', 'systemctl', 'restart', 'app'], 'systemctl restart app'],
+    ] as const) {
+      expect(await posted([...argv, ...words], uploading)).toMatchObject({ user: 'nobody', command, uploads });
+      expect(told).toBe(`As job ${EARLIER}: --user nobody its --upload /srv/app.conf\n`);
+      await server?.close();
+    }
+    const alone = await posted(argv, { ...uploading, command: 'upload:/srv/app.conf' });
+    expect(alone).toMatchObject({ uploads });
+    expect(alone).not.toHaveProperty('command');
+    await server?.close();
+    expect(
+      await posted([...argv, '--', 'id'], { command: 'script:a.sh', script: { name: 'a.sh' } }),
+    ).not.toHaveProperty('script');
+  });
+
+  test.each(['--script', '--upload', '--fetch'])('start --rerun takes no %s', async (flag) => {
+    expect(await posted(['start', '--rerun', EARLIER, flag, 'a:/b', '--yes'], {}, [], { exit: 2 })).toBe(null);
+    expect(told).toContain(`--rerun sends the files of the earlier job: for others, ${flag} goes with --from-job JOB`);
+  });
+
+  test('--to is refused where nothing is fetched', async () => {
+    expect(await posted([...argv, '--to', 'x'], {}, [], { exit: 2 })).toBe(null);
+    expect(told).toContain(`--to is where fetched files go, and job ${EARLIER} fetched none`);
+    await server?.close();
+    expect(await posted([...argv, '--to', 'x', '--', 'id'], { fetch: '/etc/motd' }, [], { exit: 2 })).toBe(null);
+    expect(told).toContain('another command fetches none');
+  });
+
   test('is refused where it holds a secret of a runbook, unless the command is another', async () => {
     const run = { runbook: { name: 'deploy', version: 1, parameters: {} }, file_specified: true };
     await expect(posted(argv, run)).rejects.toThrow('muster runbook run deploy');

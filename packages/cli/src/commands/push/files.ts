@@ -34,15 +34,22 @@ export function addBroughtFlags(command: Command, script: string): Command {
 }
 
 export function addFileFlags(command: Command): Command {
-  return addBroughtFlags(command, 'what follows -- as its arguments')
-    .addOption(
-      new Option('--fetch <path>', 'collect this file of every node, in the place of a command').conflicts([
-        'detach',
-        'script',
-        'upload',
-      ]),
-    )
-    .option('--to <directory>', 'with --fetch: where the files go, each in a directory of its node (default: ./JOB)');
+  addBroughtFlags(command, 'what follows -- as its arguments').addOption(
+    new Option('--fetch <path>', 'collect this file of every node, in the place of a command').conflicts([
+      'detach',
+      'script',
+      'upload',
+    ]),
+  );
+  return addPlaceFlag(command, 'with --fetch');
+}
+
+/** @param when Fetched files there are. */
+export function addPlaceFlag(command: Command, when: string): Command {
+  return command.option(
+    '--to <directory>',
+    `${when}: where the files go, each in a directory of its node (default: ./JOB)`,
+  );
 }
 
 /** What a job takes along by its flags; null: nothing, it is a command alone. @throws MusterError `usage` */
@@ -108,19 +115,45 @@ function headOf(path: string): Uint8Array {
   }
 }
 
-/** What an earlier job took along, which the server still has; null: nothing. */
-export function luggageOf(call: Call<object>, earlier: Job): Luggage | null {
-  const { command, script, uploads, fetch } = earlier as Job & Readonly<Record<string, unknown>>;
-  if (script === undefined && uploads === undefined && fetch === undefined) return null;
-  if (typeof fetch === 'string') return fetching(call, fetch);
-  const alone = script !== undefined || command.startsWith('upload:');
+/** Of a job, what it takes along besides its command. */
+type Taking = Job & {
+  readonly script?: unknown;
+  readonly uploads?: readonly { readonly dest: string }[];
+  readonly fetch?: string;
+};
+
+/**
+ * What an earlier job took along, which the server still has; null: nothing.
+ * @param other A command in the place of what it ran, or of its fetch; its uploads go along with that, too.
+ */
+export function luggageOf(
+  call: Call<Pick<FileOptions, 'to' | 'detach'>>,
+  earlier: Job,
+  other: string | null,
+): Luggage | null {
+  const { command, script, uploads, fetch }: Taking = earlier;
+  if (other === null && fetch !== undefined) return fetching(call, fetch);
+  if (call.options.to !== undefined) {
+    throw new MusterError('usage', {
+      reason: `--to is where fetched files go, and ${other === null ? `job ${earlier.id} fetched none` : 'another command fetches none'}`,
+    });
+  }
+  const sent = other === null ? script : undefined;
+  if (sent === undefined && uploads === undefined) return null;
+  const alone = sent !== undefined || (other === null && command.startsWith('upload:'));
+  const what = other ?? command;
   const body = {
-    ...(alone ? {} : { command }),
-    ...(script === undefined ? {} : { script }),
+    ...(alone ? {} : { command: what }),
+    ...(sent === undefined ? {} : { script: sent }),
     ...(uploads === undefined ? {} : { uploads }),
   };
-  const asks = { ...(alone ? {} : { command }), script: script !== undefined, uploads: uploads !== undefined };
-  return { what: command, asks, bring: async () => body };
+  const asks = { ...(alone ? {} : { command: what }), script: sent !== undefined, uploads: uploads !== undefined };
+  return { what, asks, bring: async () => body };
+}
+
+/** What is said of the files that an earlier job put on its nodes. */
+export function uploadsText({ uploads = [] }: Taking): string {
+  return uploads.map(({ dest }) => `its --upload ${dest}`).join(' ');
 }
 
 /** @throws MusterError `nowhere_to_write`, unless nothing is to be written. */

@@ -5,7 +5,7 @@ import { nodeStatusNamed } from '../../node-words.js';
 import { isInteractive } from '../../prompt.js';
 import { type Call, clientCommand, collect, does, type Shell } from '../../shell.js';
 import { joinWords } from '../../words.js';
-import { luggageOf } from './files.js';
+import { addPlaceFlag, type FileOptions, luggageOf, uploadsText } from './files.js';
 import { addJobFlags } from './job-flags.js';
 import { jobId, takesJob } from './job-id.js';
 import { hadNoTurn, jobNodes } from './job-nodes.js';
@@ -28,6 +28,8 @@ export interface RerunChoice {
   readonly group?: string;
 }
 
+type RerunOptions = RerunChoice & JobOptions & LaunchOptions & Pick<FileOptions, 'to' | 'detach'>;
+
 export const RERUN_FLAGS = {
   failed: 'nodes that failed, crashed, timed out or were aborted',
   notStarted:
@@ -38,7 +40,7 @@ export function addRerun(push: Command, shell: Shell): void {
   const command = clientCommand(push, {
     usage: 'rerun <job> [command...]',
     summary:
-      'run the command of an earlier job again on its nodes that failed or were not started; as its user, with its directory, variables, secrets, file, concurrency, batches, failures allowed and timeouts (shares as the counts that they were), unless flags say otherwise',
+      'run the command of an earlier job again on its nodes that failed or were not started; as its user, with its directory, variables, secrets, file, uploads, concurrency, batches, failures allowed and timeouts (shares as the counts that they were), unless flags say otherwise',
     examples: [
       'muster push rerun JOB --failed',
       'muster push rerun JOB --failed --not-started --quorum 50%',
@@ -53,9 +55,10 @@ export function addRerun(push: Command, shell: Shell): void {
     .option('--not-started', RERUN_FLAGS.notStarted)
     .option('--status <status>', 'nodes with this status; may be repeated', collect)
     .option('--group <digits>', 'nodes with this result, as `push results` names it');
+  addPlaceFlag(command, 'of a job with --fetch');
   addJobFlags(command);
   commandAfterDashes(command, shell, () => 1);
-  does<RerunChoice & JobOptions & LaunchOptions>(
+  does<RerunOptions>(
     command,
     shell,
     async (call) => {
@@ -67,11 +70,7 @@ export function addRerun(push: Command, shell: Shell): void {
 }
 
 /** The earlier job's own command, unless another follows, with or without `--`. `push rerun JOB` and `push start --rerun JOB`. */
-export async function rerun(
-  call: Call<RerunChoice & JobOptions & LaunchOptions>,
-  id: string,
-  operands: readonly string[],
-): Promise<number> {
+export async function rerun(call: Call<RerunOptions>, id: string, operands: readonly string[]): Promise<number> {
   const [stray] = operands;
   if (call.words !== undefined && stray !== undefined) {
     throw new MusterError('usage', { reason: `'${stray}' is neither the earlier job nor, after --, its command` });
@@ -95,13 +94,13 @@ export async function rerun(
       reason: `after each batch job ${earlier.id} waited for push continue, and there is no terminal to ask here: say --no-confirm, or --confirm for the same again`,
     });
   }
-  const text = keptText(same);
+  const other = words.length > 0 ? joinWords(words) : null;
+  const brought = luggageOf(call, earlier, other);
+  const text = [keptText(same), uploadsText(earlier)].filter((part) => part !== '').join(' ');
   // Before anything starts: whoever wants it faster, or slower, sees the flags.
   if (text !== '') call.out.note(`As job ${earlier.id}: ${text}`);
-  if (words.length > 0) return launch(call, target, { command: joinWords(words), ...body });
-  const brought = luggageOf(call, earlier);
   return brought === null
-    ? launch(call, target, { command: earlier.command, ...body })
+    ? launch(call, target, { command: other ?? earlier.command, ...body })
     : launch(call, target, body, brought);
 }
 

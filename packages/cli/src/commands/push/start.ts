@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { MusterError } from '../../errors.js';
 import { clientCommand, does, type Shell } from '../../shell.js';
 import { addFileFlags, type FileOptions, luggageFor } from './files.js';
 import { addJobFlags } from './job-flags.js';
@@ -53,7 +54,10 @@ export function addStart(push: Command, shell: Shell): void {
     shell,
     async (call) => {
       const earlier = rerunOf(call.options);
-      if (earlier !== null) return rerun(call, earlier, call.args);
+      if (earlier !== null) {
+        refuseFiles(call.options);
+        return rerun(call, earlier, call.args);
+      }
       const chosen = await withJobId(call, chooseTarget(call.args, call.words, call.options));
       const luggage = luggageFor(call, chosen.words);
       if (luggage === null) return launch(call, chosen.target, jobRequest(chosen, call.options, call.world.cwd));
@@ -62,4 +66,13 @@ export function addStart(push: Command, shell: Shell): void {
     },
     { words: true },
   );
+}
+
+/** @throws MusterError `usage` where an earlier job is run again, with the files that it had. */
+function refuseFiles(options: FileOptions): void {
+  const flag = (['script', 'upload', 'fetch'] as const).find((name) => options[name] !== undefined);
+  if (flag === undefined) return;
+  throw new MusterError('usage', {
+    reason: `--rerun sends the files of the earlier job: for others, --${flag} goes with --from-job JOB --job-status failed`,
+  });
 }

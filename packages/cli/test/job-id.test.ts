@@ -91,6 +91,14 @@ describe('to continue a job', () => {
     expect([...(received.at(-1)?.query ?? [])]).toEqual([]);
   });
 
+  test('nor find it among those that they started', async () => {
+    const { code, world } = await goOn({
+      [`GET ${JOBS}/lookup/3f2a`]: json([]),
+      [`GET ${JOBS}/3f2a`]: json({ error: ['no'] }, 403),
+    });
+    expect(code, world.err()).toBe(0);
+  });
+
   test('who looks at it says which hold was seen', async () => {
     server = await apiServer({
       [`GET ${JOBS}/${ID}`]: (request, response) => {
@@ -112,7 +120,7 @@ test('fewer than four digits are not asked for', async () => {
 });
 
 test('digits that no id begins with are not found', async () => {
-  const { code, world } = await push(['abort', '3f2a'], []);
+  const { code, world } = await push(['status', '3f2a'], []);
   expect([code, world.err()]).toEqual([
     4,
     "error: job '3f2a' does not exist\nfix: List what exists and check the id: `muster push list`.\n",

@@ -4,7 +4,6 @@ import { MusterError } from '../../errors.js';
 import { printable, shortened } from '../../printable.js';
 import type { Call } from '../../shell.js';
 import { timeText } from '../../summary.js';
-import { unlessForbidden } from '../../unless-forbidden.js';
 import type { Chosen } from './target.js';
 
 const MOST_SHOWN = 5;
@@ -42,9 +41,17 @@ export async function jobId(call: Call<object>, typed: string): Promise<string> 
   return job.id;
 }
 
-/** Who may not look jobs up may still abort or continue one: the server knows which is meant, as long as it goes on. */
+/**
+ * Who may not look jobs up, or finds only those that they started, may still abort or continue another: the server knows which is meant, as long
+ * as it goes on.
+ */
 export async function jobToChange(call: Call<object>, typed: string): Promise<string> {
-  return (await unlessForbidden(jobId(call, typed))) ?? typed;
+  try {
+    return await jobId(call, typed);
+  } catch (error) {
+    if (error instanceof MusterError && ['forbidden', 'push_job_not_found'].includes(error.code)) return typed;
+    throw error;
+  }
 }
 
 /**

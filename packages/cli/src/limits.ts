@@ -21,6 +21,9 @@ export const PAGE_SIZE = 1000;
 /** The status line is redrawn at most ten times a second. */
 export const REDRAW_MS = 100;
 
+/** So long output of a node waits for what its job tells. */
+export const TURN_PATIENCE_MS = 1000;
+
 /** Jobs on more nodes than this need --yes, unless the settings say otherwise. */
 export const CONFIRM_ABOVE = 100;
 

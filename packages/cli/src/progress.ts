@@ -2,6 +2,7 @@ import type { PushJobNodeStatus } from './api.js';
 import { formatDuration } from './duration.js';
 import { REDRAW_MS } from './limits.js';
 import { nodesText } from './node-words.js';
+import type { StreamName } from './output.js';
 import { shortened } from './printable.js';
 import type { Tally } from './tally.js';
 import type { World } from './world.js';
@@ -45,6 +46,14 @@ export function progressLine(
   return line.length <= most ? line : `${line.slice(0, most - 1)}…`;
 }
 
+/** Text of a node on its way to the screen. */
+interface Passed {
+  readonly to: StreamName;
+  readonly text: string;
+  /** Begins a line. */
+  readonly apart?: true;
+}
+
 /**
  * The status line of a watched job. On a terminal it is redrawn in place, at most ten times a second; elsewhere a
  * line is written only when the job changes its state, so that logs stay short.
@@ -63,6 +72,8 @@ export class StatusLine {
   #told = '';
   #drawnAt = Number.NEGATIVE_INFINITY;
   #shown = false;
+  /** Where a line of a node stands that has not ended. */
+  #unfinished: StreamName | null = null;
   /** While a question has the screen: what waits until it has not. */
   #held: (() => void)[] | null = null;
   #ticker: NodeJS.Timeout | null = null;
@@ -99,18 +110,23 @@ export class StatusLine {
     const begins = this.#waiting === '' && text !== '';
     this.#waiting = text;
     if (this.live) this.update();
-    else if (begins) this.#world.stderr.write(`${text}\n`);
+    else if (begins) this.#say(text);
   }
 
   trouble(reason: string | null): void {
     if (reason === this.#trouble) return;
     this.#trouble = reason;
     if (this.live) this.update();
-    else if (reason !== null) this.#world.stderr.write(`${reason}; trying again, the job goes on\n`);
+    else if (reason !== null) this.#say(`${reason}; trying again, the job goes on`);
   }
 
-  /** Takes the line away, so that something else can be written. */
+  /** Takes the line away, and ends the one that a node has begun, so that something else can be written. */
   clear(): void {
+    this.#endLine();
+    this.#wipe();
+  }
+
+  #wipe(): void {
     if (this.#shown) this.#world.stderr.write('\r\u001b[J');
     this.#shown = false;
   }
@@ -129,9 +145,34 @@ export class StatusLine {
 
   /** Writes something else in the place of the line; a question is waited for. */
   async above(write: () => void | Promise<void>): Promise<void> {
-    while (this.#held !== null) await new Promise<void>((resolve) => this.#held?.push(resolve));
+    await this.#free();
     this.clear();
     await write();
+  }
+
+  /** The same with what nodes write: text that does not end a line is gone on with, unless something else came in between. */
+  async pass<T extends Passed>(texts: readonly T[], write: (text: T) => Promise<void>): Promise<void> {
+    for (const each of texts) {
+      await this.#free();
+      if (each.to !== this.#unfinished || each.apart === true) this.#endLine();
+      this.#wipe();
+      this.#unfinished = each.text.endsWith('\n') ? null : each.to;
+      await write(each);
+    }
+  }
+
+  async #free(): Promise<void> {
+    while (this.#held !== null) await new Promise<void>((resolve) => this.#held?.push(resolve));
+  }
+
+  #endLine(): void {
+    if (this.#unfinished !== null) this.#world[this.#unfinished].write('\n');
+    this.#unfinished = null;
+  }
+
+  #say(text: string): void {
+    this.#endLine();
+    this.#world.stderr.write(`${text}\n`);
   }
 
   /** The job ended, or nobody watches any more. */
@@ -147,10 +188,12 @@ export class StatusLine {
     this.#told = status;
     const { ended, total } = this.#tally;
     const how = status === 'quorum_failed' ? 'nothing ran' : `${ended} of ${nodesText(total)} done`;
-    this.#world.stderr.write(`${status}: ${how}\n`);
+    this.#say(`${status}: ${how}`);
   }
 
   #draw(): void {
+    // It would stand in the middle of the other.
+    if (this.#unfinished !== null) return;
     const { env, stderr } = this.#world;
     const unicode = /utf-?8/i.test(`${env.LC_ALL ?? ''}${env.LC_CTYPE ?? ''}${env.LANG ?? ''}`);
     // Some terminals say that they have no columns.

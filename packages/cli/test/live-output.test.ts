@@ -52,6 +52,33 @@ describe('lines of nodes as they come', () => {
     ]);
   });
 
+  test('that have not ended are shown when their node has', () => {
+    const lines = new LiveLines({ ...plain, names: ['a', 'b'] });
+    const pieces = [piece('a', 0, 'first\nlast'), piece('b', 0, 'more'), piece('a', 0, 'oh', 'stderr')];
+    expect(pieces.flatMap((each) => lines.push(each))).toEqual([{ to: 'stdout', text: 'a: first\n' }]);
+    expect(lines.endOf('a')).toEqual([
+      { to: 'stdout', text: 'a: last\n' },
+      { to: 'stderr', text: 'a: oh\n' },
+    ]);
+    expect(lines.endOf('a')).toEqual([]);
+    expect(lines.end()).toEqual([{ to: 'stdout', text: 'b: more\n' }]);
+  });
+
+  test('of one node on a terminal come as they are written, but for half a character', () => {
+    const lines = new LiveLines({ ...plain, atOnce: ['stdout'] });
+    const bytes = (offset: number, ...data: readonly number[]): WrittenPiece => ({
+      ...{ node: 'a', stream: 'stdout', offset },
+      data: Buffer.from(data),
+    });
+    expect(
+      texts(lines, piece('a', 0, '.'), bytes(1, 0x2e, 0xc3), bytes(3, 0xa9), piece('a', 0, '!', 'stderr')),
+    ).toEqual(['stdout|.', 'stdout|.', 'stdout|é', 'stderr|!\n']);
+    expect(texts(lines, bytes(14, 0xc3))).toEqual([
+      'stderr|a stdout: 10 bytes in the middle were not kept (output limit)\n',
+      'stdout|\ufffd',
+    ]);
+  });
+
   test('that do not end are shown in pieces', () => {
     const shown = texts(new LiveLines(plain), piece('a', 0, 'x'.repeat(20_000)));
     expect(shown.map((text) => text.length)).toEqual([7 + 16_384 + 1, 7 + 3616 + 1]);

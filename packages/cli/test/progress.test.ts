@@ -101,6 +101,25 @@ test('while a question is asked nothing is drawn over it', () => {
   line.done();
 });
 
+test('a line that a node has begun is left alone, and ended before anything else is written', async () => {
+  const world = testWorld({ terminal: true, now: () => 0 });
+  const line = new StatusLine(world, started(1));
+  const pass = (text: string, to: 'stdout' | 'stderr' = 'stdout', apart?: true) =>
+    line.pass([{ to, text, ...(apart && { apart }) }], async () => void world[to].write(text));
+  await pass('.');
+  line.update();
+  await pass('.');
+  expect([world.out(), world.err()]).toEqual(['..', '']);
+  await line.above(() => void world.stderr.write('batch 2 begins\n'));
+  expect([world.out(), world.err()]).toEqual(['..\n', 'batch 2 begins\n']);
+  await pass('!');
+  await pass('oh', 'stderr');
+  await pass('told\n', 'stderr', true);
+  expect([world.out(), world.err()]).toEqual(['..\n!\n', 'batch 2 begins\noh\ntold\n']);
+  line.done();
+  expect(world.out()).toBe('..\n!\n');
+});
+
 test('without a terminal a line is written only when the job changes its state', () => {
   const world = testWorld();
   const tally = started(2);

@@ -284,6 +284,29 @@ async function asked() {
   return { job, world, exit, write };
 }
 
+test.each([
+  ['below the line of its batch', ['batch', 'run_start']],
+  ['though the job tells nothing, after a moment', []],
+] as const)('what a node writes is shown %s', async (_, names) => {
+  const job = new ScriptedJob();
+  job.captured = true;
+  const { world, exit } = await watching(job, { terminal: false });
+  await job.when(() => job.output !== undefined);
+  const written = { node: 'a', stream: 'stdout', offset: 0, text: 'hello\n' };
+  job.output?.write(`event: output\nid: x-1\ndata: ${JSON.stringify(written)}\n\n`);
+  await sleep(100);
+  expect(world.out()).toBe('');
+  if (names.length > 0) {
+    job.send(0, 1, 'batch', { batch: 1, status: 'begun' });
+    job.send(0, 2, 'run_start', { node: 'a' });
+  }
+  await expect.poll(() => world.out(), { timeout: 3000 }).toBe('a: hello\n');
+  job.output?.end('event: output_complete\nid: x-2\ndata: {}\n\n');
+  job.end('complete', { succeeded: ['a', 'b'] });
+  job.send(0, 7, 'job_complete', { status: 'complete' });
+  expect(await exit).toBe(0);
+});
+
 test('nothing scrolls the question away: what is written meanwhile comes when it is answered', async () => {
   const { job, world, exit, write } = await asked();
   world.type('n\n');

@@ -152,9 +152,16 @@ describe('what all of a subject write', () => {
     );
     let turns = 0;
     const share = { used: true, free: async () => void turns++ };
-    const source = { read: test.store.read, readers: new LiveReaders(), hasEnded: async () => true, share };
+    const source = {
+      read: test.store.read,
+      readers: new LiveReaders(),
+      hasEnded: async () => true,
+      endedParts: async () => [],
+      share,
+    };
     const shown: string[] = [];
     for await (const piece of liveOutput(source, 'task/many', new AbortController().signal)) {
+      if ('ended' in piece) throw new Error('nothing has ended');
       shown.push(`${piece.part} ${piece.offset} ${Buffer.from(piece.data).toString()}`);
     }
     expect(shown).toEqual(parts.flatMap((part) => [`${part} 0 ${part}`, `${part} 6 !`]));

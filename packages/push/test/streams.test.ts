@@ -386,16 +386,18 @@ describe('what all nodes write, in one stream', () => {
     // The middle of too much is dropped by the agent.
     output(id, 'RUN', 'stdout', 10, 'two\n');
     server.nodes.play('RUN', finished(id, 'succeeded', { stdout: 14, stderr: 0 }));
-    await reader.events(3);
+    await reader.events(4);
     server.nodes.play('RUN2', { type: 'error', jobId: id, reason: 'cannot go on' });
     expect(shown(parseEvents(await reader.until(() => false)))).toEqual([
       ['output', 'RUN', 'stdout', 0, 'one\n'],
       ['output', 'RUN2', 'stderr', 0, '/w=='],
       ['output', 'RUN', 'stdout', 10, 'two\n'],
+      ['output_end', 'RUN', undefined, undefined, undefined],
+      ['output_end', 'RUN2', undefined, undefined, undefined],
       ['output_missing', 'RUN2', undefined, undefined, undefined],
       ['output_complete', undefined, undefined, undefined, undefined],
     ]);
-    expect(shown(await whole(id)).sort()).toHaveLength(5);
+    expect(shown(await whole(id)).sort()).toHaveLength(7);
   });
 
   it('is only for who may read the output of the job', async () => {

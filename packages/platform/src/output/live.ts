@@ -11,6 +11,11 @@ export interface LivePiece extends SourceStream {
   readonly data: Uint8Array;
 }
 
+/** Nothing more comes of what this part of the subject wrote. */
+export interface LiveEnd {
+  readonly ended: string;
+}
+
 /**
  * What waits for one reader of everything that belongs to a subject. Bounded: streams that do not fit any more are read
  * from the store, so that a slow reader costs neither memory nor bytes, and holds nobody up.
@@ -19,6 +24,7 @@ export class LiveReader {
   #pieces: LivePiece[] = [];
   #size = 0;
   #behind = new Map<string, SourceStream>();
+  #endedParts = new Set<string>();
   #ended = false;
   #news = false;
   #wake: (() => void) | null = null;
@@ -43,18 +49,35 @@ export class LiveReader {
     this.#notify();
   }
 
+  /** Nothing more is stored of this part. */
+  endPart(part: string): void {
+    this.#endedParts.add(part);
+    this.#notify();
+  }
+
   /** Nothing more is stored. */
   end(): void {
     this.#ended = true;
     this.#notify();
   }
 
-  /** What waits now, in order. `behind`: read from the store after `pieces`. */
-  take(): { readonly pieces: readonly LivePiece[]; readonly behind: Iterable<SourceStream>; readonly ended: boolean } {
-    const taken = { pieces: this.#pieces, behind: this.#behind.values(), ended: this.#ended };
+  /** What waits now, in order. `behind`: read from the store after `pieces`, and before `endedParts` have ended. */
+  take(): {
+    readonly pieces: readonly LivePiece[];
+    readonly behind: Iterable<SourceStream>;
+    readonly endedParts: Iterable<string>;
+    readonly ended: boolean;
+  } {
+    const taken = {
+      pieces: this.#pieces,
+      behind: this.#behind.values(),
+      endedParts: this.#endedParts.values(),
+      ended: this.#ended,
+    };
     this.#pieces = [];
     this.#size = 0;
     this.#behind = new Map();
+    this.#endedParts = new Set();
     this.#news = false;
     return taken;
   }
@@ -97,6 +120,11 @@ export class LiveReaders {
     for (const reader of this.#readers.get(piece.subject) ?? []) reader.push(piece);
   }
 
+  /** Nothing more is stored of these parts of the subject. */
+  endParts(subject: string, parts: readonly string[]): void {
+    for (const reader of this.#readers.get(subject) ?? []) for (const part of parts) reader.endPart(part);
+  }
+
   /** Nothing more is stored of the subject. */
   end(subject: string): void {
     for (const reader of this.#readers.get(subject) ?? []) reader.end();
@@ -113,24 +141,28 @@ export interface LiveOutputDeps {
   readonly readers: Pick<LiveReaders, 'open' | 'close'>;
   /** Whether nothing is added to the subject any more, and all that was added is stored. */
   readonly hasEnded: () => Promise<boolean>;
+  /** The parts of which that is so. */
+  readonly endedParts: () => Promise<readonly string[]>;
   /** For reading: what is in SQLite is there at once, so that many streams would be read in one turn. */
   readonly share: Pick<TurnShare, 'used' | 'free'>;
 }
 
 /**
  * What is stored of all streams of a subject, then what arrives, each stream in order, until the subject has ended or
- * `signal` is aborted. An offset beyond the end of the piece before it tells how much was dropped in between.
+ * `signal` is aborted. An offset beyond the end of the piece before it tells how much was dropped in between. After the last
+ * piece of a part comes its end, if there was a piece.
  */
 export async function* liveOutput(
-  { read, readers, hasEnded, share }: LiveOutputDeps,
+  { read, readers, hasEnded, endedParts, share }: LiveOutputDeps,
   subject: string,
   signal: AbortSignal,
-): AsyncGenerator<LivePiece> {
+): AsyncGenerator<LivePiece | LiveEnd> {
   const reader = readers.open(subject);
   const leave = (): void => reader.end();
   signal.addEventListener('abort', leave, { once: true });
   /** Where each stream goes on. */
   const next = new Map<string, number>();
+  const written = new Set<string>();
   async function* stored(of: SourceStream): AsyncGenerator<LivePiece> {
     const { part, stream } = of;
     for (;;) {
@@ -140,6 +172,7 @@ export async function* liveOutput(
       for (const { position, data } of chunks) {
         const offset = Math.max(from, position);
         next.set(keyOf(of), position + data.length);
+        written.add(part);
         yield { subject, part, stream, offset, data: data.subarray(offset - position) };
         if (signal.aborted) return;
       }
@@ -156,8 +189,9 @@ export async function* liveOutput(
       reader.reread(of);
       if (share.used) await share.free();
     }
+    for (const part of await endedParts()) reader.endPart(part);
     while (!signal.aborted) {
-      const { pieces, behind, ended } = reader.take();
+      const { pieces, behind, endedParts: parts, ended } = reader.take();
       for (const piece of pieces) {
         const known = next.get(keyOf(piece)) ?? 0;
         const end = piece.offset + piece.data.length;
@@ -168,10 +202,12 @@ export async function* liveOutput(
           continue;
         }
         next.set(keyOf(piece), end);
+        written.add(piece.part);
         yield { ...piece, offset: known, data: piece.data.subarray(known - piece.offset) };
         if (signal.aborted) return;
       }
       for (const of of behind) yield* stored(of);
+      for (const part of parts) if (written.delete(part)) yield { ended: part };
       if (ended) return;
       await reader.news();
     }

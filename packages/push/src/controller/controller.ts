@@ -45,6 +45,7 @@ class Controller implements PushControllerService {
       finished: (job) => this.#retire(job),
       outputEnded: (job, nodes, all) => {
         for (const node of nodes) this.#outputs.followers.tell(outputOf(job.id, node));
+        this.#outputs.readers.endParts(subjectOf(PUSH_FEED, job.id), nodes);
         if (all) this.#outputs.readers.end(subjectOf(PUSH_FEED, job.id));
       },
     });

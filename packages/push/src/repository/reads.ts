@@ -5,7 +5,7 @@ import type { ExpressionBuilder, Kysely } from 'kysely';
 import { PUSH_FEED } from '../events.js';
 import { JOBS_AT_ONCE, MAX_PAGE_TEXT } from '../limits.js';
 import { isJobId } from '../request/job-id.js';
-import type { PushJobPhase, PushJobSpec } from '../types.js';
+import { FINAL_PUSH_JOB_NODE_STATUSES, type PushJobPhase, type PushJobSpec } from '../types.js';
 import type { JobNodeRow, JobRow } from './writes.js';
 
 type Read = Kysely<Schema>;
@@ -217,6 +217,18 @@ export async function incompleteOutputs(
     .orderBy('node')
     .execute();
   return rows.map(({ node, output_missing }) => ({ node, output_missing: output_missing ?? '' }));
+}
+
+/** Nodes that have ended and wrote something. */
+export async function endedOutputs(read: Read, jobId: string): Promise<string[]> {
+  const rows = await read
+    .selectFrom('push_job_nodes')
+    .select('node')
+    .where('job_id', '=', jobId)
+    .where('status', 'in', FINAL_PUSH_JOB_NODE_STATUSES)
+    .where(({ eb, or }) => or([eb('stdout_bytes', '>', 0), eb('stderr_bytes', '>', 0)]))
+    .execute();
+  return rows.map(({ node }) => node);
 }
 
 /** Every node of a job with its status, by name: all that the job object shows of them. */

@@ -3,7 +3,7 @@ import { type FeedEvent, showFeed, subjectOf } from '@muster/platform/feeds';
 import type { App } from '@muster/platform/http';
 import { type LivePiece, liveOutput } from '@muster/platform/output';
 import { PUSH_FEED } from '../events.js';
-import { findJob, incompleteOutputs } from '../repository/reads.js';
+import { endedOutputs, findJob, incompleteOutputs } from '../repository/reads.js';
 import type { JobRow } from '../repository/writes.js';
 import { existingJob } from './job-routes.js';
 import * as schemas from './schemas.js';
@@ -23,8 +23,8 @@ export function liveOutputRoute(app: App, deps: StreamRouteDeps): void {
       summary: 'What all nodes of a job write, as server-sent events',
       description:
         'First what is stored. `output`: bytes of one stream of a node, in order, as `text` where they are UTF-8 and ' +
-        'else as `base64`; `offset` counts all that the command wrote, so that a gap tells what was not kept. At the ' +
-        'end of the job `output_missing` for each node whose output is not whole for another cause than the limit, ' +
+        'else as `base64`; `offset` counts all that the command wrote, so that a gap tells what was not kept. ' +
+        '`output_end`: nothing more comes of this node, which wrote something. At the end of the job `output_missing` for each node whose output is not whole for another cause than the limit, ' +
         'and `output_complete`: without it the stream broke off. It begins anew whenever it is opened.',
       params: schemas.JobParams,
       response: { 200: schemas.EventStreamAnswer },
@@ -50,9 +50,16 @@ async function* outputEvents(
     const now = await findJob(read, job.org_id, job.id);
     return now === undefined || now.phase === 'finished';
   };
-  const source = { read, readers: controller.outputReaders, hasEnded: finished, share: streams.share };
+  const source = {
+    read,
+    readers: controller.outputReaders,
+    hasEnded: finished,
+    endedParts: () => endedOutputs(read, job.id),
+    share: streams.share,
+  };
   for await (const piece of liveOutput(source, subjectOf(PUSH_FEED, job.id), signal)) {
-    yield event('output', shownPiece(piece));
+    if ('ended' in piece) yield event('output_end', { node: piece.ended });
+    else yield event('output', shownPiece(piece));
   }
   // A server that stops ends it, too.
   if (signal.aborted || !(await finished())) return;

@@ -67,15 +67,16 @@ export async function watchJob(
     for await (const event of events) {
       tally.apply(event);
       onEvent(event);
-      view.event(event);
       const told = batchLine(first, event);
       if (told !== null) {
         void line.above(() => {
           if (!leaving.signal.aborted) call.out.note(told);
         });
       }
+      if (event.name !== 'job_complete' && event.name !== 'summary') line.update();
+      // What nodes write stands below what was told before.
+      view.event(event);
       if (event.name === 'job_complete' || event.name === 'summary') break;
-      line.update();
     }
     if (leaving.signal.aborted) return { kind: 'left', exit: interrupts.exit };
     // There is nothing left to abort, and what was held back for the question is shown.

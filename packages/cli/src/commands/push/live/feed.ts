@@ -10,12 +10,18 @@ export interface LiveFeed {
   readonly lines: LiveLines;
   /** Resolves when whoever reads it has taken it. */
   readonly show: (texts: readonly ShownText[]) => Promise<void>;
+  /** Resolves when what this node wrote has its place behind what the job's feed tells. */
+  readonly turnOf: (node: string) => Promise<void>;
   /** Aborted: nobody watches any more. */
   readonly signal: AbortSignal;
 }
 
 /** Shows what the nodes of a job write until all of it is shown. A job is watched on when its output cannot be. */
-export async function followOutput(call: Call<object>, id: string, { lines, show, signal }: LiveFeed): Promise<void> {
+export async function followOutput(
+  call: Call<object>,
+  id: string,
+  { lines, show, turnOf, signal }: LiveFeed,
+): Promise<void> {
   const { client } = call;
   const events = followFeed(client, client.inOrg('pushy', 'jobs', id, 'output'), {
     signal,
@@ -28,14 +34,34 @@ export async function followOutput(call: Call<object>, id: string, { lines, show
   try {
     for await (const event of events) {
       if (event.name === 'output_complete') break;
-      const texts = event.name === 'output' ? lines.push(pieceOf(event)) : missing(event);
+      if (event.name === 'output') await turnOf(nodeOf(event));
+      const texts = textsOf(lines, event);
       if (texts.length > 0) await show(texts);
     }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    await show([{ to: 'stderr', text: `output cannot be shown: ${why}   Read it: muster push output ${id}\n` }]);
+    await show([
+      { to: 'stderr', text: `output cannot be shown: ${why}   Read it: muster push output ${id}\n`, apart: true },
+    ]);
   }
   await show(lines.end());
+}
+
+function textsOf(lines: LiveLines, event: FeedEvent): ShownText[] {
+  switch (event.name) {
+    case 'output':
+      return lines.push(pieceOf(event));
+    case 'output_end':
+      return lines.endOf(nodeOf(event));
+    case 'output_missing':
+      return [missing(event)];
+    default:
+      return [];
+  }
+}
+
+function nodeOf({ data }: FeedEvent): string {
+  return String((data as Readonly<Record<string, unknown>>).node);
 }
 
 function pieceOf({ data }: FeedEvent): WrittenPiece {
@@ -48,9 +74,8 @@ function pieceOf({ data }: FeedEvent): WrittenPiece {
   };
 }
 
-function missing({ name, data }: FeedEvent): ShownText[] {
-  if (name !== 'output_missing') return [];
+function missing({ data }: FeedEvent): ShownText {
   const { node, reason } = data as Readonly<Record<string, unknown>>;
   const what = 'may be incomplete, what came last did not reach the server';
-  return [{ to: 'stderr', text: `${printable(String(node))}: ${what} (${printable(String(reason))})\n` }];
+  return { to: 'stderr', text: `${printable(String(node))}: ${what} (${printable(String(reason))})\n`, apart: true };
 }

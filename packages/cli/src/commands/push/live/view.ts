@@ -8,6 +8,7 @@ import { FAILED } from '../outcome.js';
 import { followOutput } from './feed.js';
 import { LiveLines, MOST_ALIGNED, type ShownText } from './lines.js';
 import { NewestFailing } from './newest-failing.js';
+import { Turns } from './turns.js';
 
 /** How output is shown: as it comes, identical results together at the end, or not at all. */
 export type OutputChoice = 'live' | 'grouped' | 'none';
@@ -59,15 +60,20 @@ export function openView(
   if (call.out.json) return { event: () => {}, done: Promise.resolve() };
   const view = viewOf(job, choice, call.out.onTerminal);
   if (view.kind === 'lines') {
-    const lines = new LiveLines({ names: view.names, paint: (...how) => paint(call, ...how) });
+    const atOnce = (['stdout', 'stderr'] as const).filter((stream) => call.world[stream].isTTY === true);
+    const lines = new LiveLines({ names: view.names, paint: (...how) => paint(call, ...how), atOnce });
     const show = async (texts: readonly ShownText[]): Promise<void> => {
-      await line.above(async () => {
-        if (signal.aborted) return;
-        for (const { to, text } of texts) await call.out.raw(Buffer.from(text), to);
+      await line.pass(texts, async ({ to, text }) => {
+        if (!signal.aborted) await call.out.raw(Buffer.from(text), to);
       });
       if (!isFinal(job)) line.update();
     };
-    return { event: () => {}, done: followOutput(call, job.id, { lines, show, signal }) };
+    const turns = new Turns(isFinal(job));
+    const turnOf = (node: string): Promise<void> => turns.of(node);
+    return {
+      event: (event) => turns.event(event),
+      done: followOutput(call, job.id, { lines, show, turnOf, signal }),
+    };
   }
   const tell = (text: string): void => line.remark(text);
   const failing = new NewestFailing({ call, jobId: job.id, captured: job.capture_output === true, tell, signal });

@@ -150,6 +150,12 @@ describe('a runbook', () => {
     expect(server.nodes.sent.length).toBe(before);
   });
 
+  it('shows the batches that a run would have', async () => {
+    const name = await create({ batches: [1, 'rest'], batch_confirm: true });
+    const plan = await json({ method: 'POST', path: `runbooks/${name}/preview`, body: { parameters: { tries: 3 } } });
+    expect(plan).toMatchObject({ batches: [1, 2], batch_confirm: true });
+  });
+
   it('runs on whoever is up, and says so, where it takes all that are available', async () => {
     server.nodes.enter(server.org.id, 'web3', 'down', { role: 'down' });
     const name = await create({ search: undefined, nodes: ['web1', 'web3'], available: true });

@@ -128,6 +128,12 @@ describe('targets', () => {
     ]);
     await server.auth.nodeGroups.remove(server.org, 'reserved', ME);
   });
+
+  it('preview: its batches, with the sizes that the job would have', async () => {
+    const batches = { batches: [1, '50%', 'rest'], batch_pause: 30 };
+    const shown = await (await preview({ search: 'env:prod', ...batches })).json();
+    expect(shown).toMatchObject({ count: 3, batches: [1, 2, 3], batch_pause: 30 });
+  });
 });
 
 describe('EXECUTE on nodes (N13)', () => {

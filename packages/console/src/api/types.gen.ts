@@ -149,6 +149,11 @@ export type JobPreview = {
     /** Nodes that are busy or in rehab are waited for, and refuse only when that took too long */
     readonly waits: boolean;
   };
+  /** Nodes of each batch */
+  readonly batches?: readonly (number)[];
+  /** Between two batches (seconds) */
+  readonly batch_pause?: number;
+  readonly batch_confirm?: boolean;
 };
 
 /** POST /organizations/{org}/pushy/jobs */
@@ -1270,6 +1275,11 @@ export type RunbookPreview = {
     /** Nodes that are busy or in rehab are waited for, and refuse only when that took too long */
     readonly waits: boolean;
   };
+  /** Nodes of each batch */
+  readonly batches?: readonly (number)[];
+  /** Between two batches (seconds) */
+  readonly batch_pause?: number;
+  readonly batch_confirm?: boolean;
 };
 
 /** GET /organizations/{org}/approvals */

@@ -48,7 +48,10 @@ export function resolveQuorum(quorum: JobRequest['quorum'], nodeCount: number, u
 }
 
 /** Shares of all nodes, rounded up: of 5 nodes 10% is one. */
-function batchesOf({ batches, batchPause, batchConfirm }: JobRequest, nodeCount: number): Partial<PushJobSpec> {
+export function batchesOf(
+  { batches, batchPause, batchConfirm }: Pick<JobRequest, 'batches' | 'batchPause' | 'batchConfirm'>,
+  nodeCount: number,
+): Pick<PushJobSpec, 'batches' | 'batchPause' | 'batchConfirm'> {
   if (batches === null) return {};
   const sizes = batches.map((size) => Math.max(1, size === 'rest' ? nodeCount : resolveShare(size, nodeCount)));
   return {

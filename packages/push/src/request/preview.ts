@@ -15,7 +15,7 @@ import type { ChosenNodes } from './targets.js';
 const FLAGS = ['script', 'uploads', 'fetch'] as const;
 
 /** Which nodes a job would have, and, when it says what it does, what they would say to it. */
-export interface PreviewRequest extends Wish {
+export interface PreviewRequest extends Wish, Pick<JobRequest, 'batches' | 'batchPause' | 'batchConfirm'> {
   readonly target: Target;
   readonly quorum: JobRequest['quorum'];
   readonly whenBusy: JobRequest['whenBusy'];
@@ -25,12 +25,13 @@ export interface PreviewRequest extends Wish {
 export function readPreviewRequest(body: unknown, text: string, maxNodes: number): PreviewRequest {
   if (!isObject(body)) throw new MusterError('invalid_job');
   const { script, uploads, fetch, ...job } = body;
-  const { command, target, quorum, whenBusy, options } = readJobRequest({ command: '-', ...job }, text, { maxNodes });
+  const request = readJobRequest({ command: '-', ...job }, text, { maxNodes });
+  const { command, target, quorum, whenBusy, batches, batchPause, batchConfirm, options } = request;
   for (const key of FLAGS) {
     if (has(body, key) && typeof body[key] !== 'boolean') throw invalid(key, 'must be true or false');
   }
   return {
-    ...{ target, quorum, whenBusy },
+    ...{ target, quorum, whenBusy, batches, batchPause, batchConfirm },
     command: has(body, 'command') ? command : null,
     script: script === true,
     uploads: uploads === true,

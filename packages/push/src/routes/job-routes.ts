@@ -22,6 +22,7 @@ import {
 import type { JobRow } from '../repository/writes.js';
 import { checkText, invalid } from '../request/fields.js';
 import { idsBeginning, isJobId } from '../request/job-id.js';
+import { batchesOf } from '../request/job-spec.js';
 import { forecast, judgeQuorum, type PreviewDeps, previewOf, readPreviewRequest, tallied } from '../request/preview.js';
 import { readJobRequest } from '../request/request.js';
 import { FILE_KEYS, isUpgrade } from '../request/request-files.js';
@@ -33,6 +34,7 @@ import { cursorOf, nextLink, readCursor, readJobFilter, wordsOf } from './querie
 import * as schemas from './schemas.js';
 import { jobUri } from './uri.js';
 import {
+  batchesView,
   ended,
   foundJob,
   type JobViewOptions,
@@ -134,6 +136,7 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
         ...previewOf(shown, whole),
         counts,
         quorum: judgeQuorum(wanted, nodes.length, counts, defaultQuorum(settings)),
+        ...batchesView(batchesOf(wanted, nodes.length)),
       };
     },
   });

@@ -166,6 +166,11 @@ const whole = (description: string) => Type.Integer({ description });
 const OrText = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
 const Kept = Type.Object({ ...KEPT, dest: Type.String(), mode: Type.Integer() }, { additionalProperties: true });
 const optional = Type.Optional;
+const batchFields = {
+  batches: optional(Type.Array(Type.Number(), { description: 'Nodes of each batch' })),
+  batch_pause: optional(seconds('Between two batches')),
+  batch_confirm: optional(Type.Boolean()),
+};
 
 /** An unknown key must not vanish: answers are made by code that is tested against the sheet. */
 const Job = Type.Object(
@@ -204,9 +209,7 @@ const Job = Type.Object(
     start_rate: optional(Type.Number({ description: 'Nodes started per second' })),
     max_failures: optional(Type.Number({ description: 'More failures than this stop further starts' })),
     on_failures: optional(Type.String({ description: 'hold or abort' })),
-    batches: optional(Type.Array(Type.Number(), { description: 'Nodes of each batch' })),
-    batch_pause: optional(seconds('Between two batches')),
-    batch_confirm: optional(Type.Boolean()),
+    ...batchFields,
     when_busy: optional(Type.String({ description: 'wait' })),
     wait_timeout: optional(seconds('How long nodes are waited for')),
     nodes: optional(
@@ -388,6 +391,7 @@ export const PreviewAnswer = Type.Object({
     },
     { description: 'Whether enough would be ready, as things stand' },
   ),
+  ...batchFields,
 });
 
 export const EventStreamAnswer = { content: { 'text/event-stream': { schema: Type.String() } } };

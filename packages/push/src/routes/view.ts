@@ -48,10 +48,20 @@ function plainJob(row: JobRow, spec: PushJobSpec, includeFile: boolean): Record<
     ...(spec.startRate === null ? {} : { start_rate: spec.startRate }),
     ...(spec.maxFailures === null ? {} : { max_failures: spec.maxFailures }),
     ...(spec.onFailures === undefined ? {} : { on_failures: spec.onFailures }),
-    ...(spec.batches === undefined ? {} : { batches: spec.batches }),
-    ...(spec.batchPause === undefined ? {} : { batch_pause: spec.batchPause }),
-    ...(spec.batchConfirm === undefined ? {} : { batch_confirm: true }),
+    ...batchesView(spec),
     ...(spec.waitTimeout === undefined ? {} : { when_busy: 'wait', wait_timeout: spec.waitTimeout }),
+  };
+}
+
+export function batchesView({
+  batches,
+  batchPause,
+  batchConfirm,
+}: Pick<PushJobSpec, 'batches' | 'batchPause' | 'batchConfirm'>) {
+  return {
+    ...(batches !== undefined && { batches: [...batches] }),
+    ...(batchPause !== undefined && { batch_pause: batchPause }),
+    ...(batchConfirm !== undefined && { batch_confirm: true }),
   };
 }
 

@@ -181,6 +181,9 @@ export const PlanAnswer = Type.Object({
   uncertain: PreviewAnswer.properties.uncertain,
   doubts: PreviewAnswer.properties.doubts,
   quorum: PreviewAnswer.properties.quorum,
+  batches: PreviewAnswer.properties.batches,
+  batch_pause: PreviewAnswer.properties.batch_pause,
+  batch_confirm: PreviewAnswer.properties.batch_confirm,
 });
 export { AskedAnswer };
 export const Nothing = { 204: Type.Null({ description: 'Done' }) };

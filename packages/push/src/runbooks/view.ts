@@ -1,5 +1,7 @@
+import { batchesOf } from '../request/job-spec.js';
 import type { Preview, QuorumVerdict } from '../request/preview.js';
 import type { ChosenNodes } from '../request/targets.js';
+import { batchesView } from '../routes/view.js';
 import { type Definition, JOB_KEYS } from './definition.js';
 import type { RunbookRow, VersionRow } from './reads.js';
 import type { Plan, Version } from './runbooks.js';
@@ -47,5 +49,6 @@ export function planView(
   const { command } = request;
   const nodes = [...allowed, ...denied].sort();
   const restricted = [...denied].sort();
-  return { name, version, command, parameters, approval, target, nodes, restricted, ...preview };
+  const batches = batchesView(batchesOf(request, nodes.length));
+  return { name, version, command, parameters, approval, target, nodes, restricted, ...preview, ...batches };
 }

@@ -26,6 +26,9 @@ export interface Job {
   readonly when_busy?: string;
   /** The saved command that it ran. */
   readonly runbook?: { readonly name: string };
+  /** Files that nodes fetch before they vote. */
+  readonly script?: { readonly size: number };
+  readonly uploads?: readonly { readonly size: number }[];
   /** It had a file, which is not shown. */
   readonly file_specified?: boolean;
   /** How many nodes each batch has; the last counts for all that follow. */

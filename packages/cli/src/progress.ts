@@ -23,15 +23,19 @@ const TOLD: readonly (readonly [PushJobNodeStatus, string])[] = [
   ['unavailable', 'unavailable'],
 ];
 
+interface LineOptions {
+  readonly columns?: number;
+  readonly unicode?: boolean;
+  readonly trouble?: string | null;
+  /** What nodes do before they vote; empty: nothing that takes time. */
+  readonly beforeVote?: string;
+}
+
 /**
  * One line for a job of any size: phase, bar, how many of how many nodes have ended, how long, what became of them.
  * Never as wide as `columns`, so that a terminal never wraps it.
  */
-export function progressLine(
-  tally: Tally,
-  elapsedMs: number,
-  options: { readonly columns?: number; readonly unicode?: boolean; readonly trouble?: string | null } = {},
-): string {
+export function progressLine(tally: Tally, elapsedMs: number, options: LineOptions = {}): string {
   const { ended, total } = tally;
   const filled = total === 0 ? 0 : Math.floor((Math.min(ended, total) / total) * BAR_WIDTH);
   const [full, empty] = options.unicode === true ? ['━', '╌'] : ['#', '.'];
@@ -40,10 +44,16 @@ export function progressLine(
     ([status, word]) => `${tally.count(status)} ${word}`,
   );
   const trouble = options.trouble === null || options.trouble === undefined ? [] : [`(${options.trouble})`];
+  const before = options.beforeVote ?? '';
+  const busy = before !== '' && isVoting(tally) ? [before] : [];
   const head = `${tally.status} ${bar} ${ended}/${total}`;
-  const line = [head, formatDuration(elapsedMs / 1000), ...trouble, ...told].join('  ');
+  const line = [head, formatDuration(elapsedMs / 1000), ...trouble, ...busy, ...told].join('  ');
   const most = Math.max(20, (options.columns ?? DEFAULT_COLUMNS) - 1);
   return line.length <= most ? line : `${line.slice(0, most - 1)}…`;
+}
+
+function isVoting(tally: Tally): boolean {
+  return tally.status === 'voting' && tally.undecided > 0;
 }
 
 /** Text of a node on its way to the screen. */
@@ -69,6 +79,7 @@ export class StatusLine {
   #remark = '';
   /** The same, unless there is a remark. */
   #waiting = '';
+  #beforeVote = '';
   #told = '';
   #drawnAt = Number.NEGATIVE_INFINITY;
   #shown = false;
@@ -111,6 +122,11 @@ export class StatusLine {
     this.#waiting = text;
     if (this.live) this.update();
     else if (begins) this.#say(text);
+  }
+
+  /** What nodes do before they vote; empty: nothing that takes time. */
+  beforeVote(text: string): void {
+    this.#beforeVote = text;
   }
 
   trouble(reason: string | null): void {
@@ -188,7 +204,8 @@ export class StatusLine {
     this.#told = status;
     const { ended, total } = this.#tally;
     const how = status === 'quorum_failed' ? 'nothing ran' : `${ended} of ${nodesText(total)} done`;
-    this.#say(`${status}: ${how}`);
+    const busy = this.#beforeVote !== '' && isVoting(this.#tally) ? `, ${this.#beforeVote}` : '';
+    this.#say(`${status}: ${how}${busy}`);
   }
 
   #draw(): void {
@@ -202,6 +219,7 @@ export class StatusLine {
       columns,
       unicode,
       trouble: this.#trouble,
+      beforeVote: this.#beforeVote,
     });
     const remark = this.#remark === '' ? this.#waiting : this.#remark;
     const below = remark === '' ? '' : `\n\u001b[2K${shortened(remark, columns - 1)}\r\u001b[1A`;

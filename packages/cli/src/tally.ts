@@ -69,6 +69,11 @@ export class Tally {
     return ended;
   }
 
+  /** Nodes that have not voted. */
+  get undecided(): number {
+    return this.#total - this.ended - this.count('ready') - this.count('running');
+  }
+
   /** Takes over what the server says, e.g. when watching begins in the middle of a job. */
   load(job: Job): void {
     this.#nodes.clear();

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { fetchingText } from '../src/commands/push/live/fetching.js';
 import { progressLine, StatusLine } from '../src/progress.js';
 import { Tally } from '../src/tally.js';
 import { testWorld } from './support/world.js';
@@ -27,6 +28,22 @@ test('the line tells phase, how many have ended, and what became of them', () =>
   expect(progressLine(tally, 12_300)).toBe(
     'running ########........ 2/4  12s  1 ready  1 running  1 succeeded  1 refused',
   );
+});
+
+test('while nodes fetch files before they vote, the line says so', async () => {
+  const files = { script: { size: 1000 }, uploads: [{ size: 120_000_000 }] };
+  const tally = started(2);
+  const world = testWorld();
+  const plain = new StatusLine(world, tally);
+  plain.beforeVote(fetchingText(files));
+  plain.update();
+  expect(world.err()).toBe('voting: 0 of 2 nodes done, nodes fetch 2 files (117,189 KiB)\n');
+  const line = () => progressLine(tally, 5000, { beforeVote: fetchingText(files) });
+  vote(tally, 'a', 'success');
+  expect(line()).toBe('voting ................ 0/2  5s  nodes fetch 2 files (117,189 KiB)  1 ready');
+  vote(tally, 'b', 'success');
+  expect(line()).not.toContain('fetch');
+  expect(fetchingText({})).toBe('');
 });
 
 test('a line for ten thousand nodes fits a terminal', () => {

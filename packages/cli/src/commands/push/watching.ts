@@ -8,6 +8,7 @@ import { type FeedEvent, followFeed } from '../../sse.js';
 import { Tally } from '../../tally.js';
 import { batchLine } from './batches.js';
 import { tellBusy } from './live/busy-nodes.js';
+import { fetchingText } from './live/fetching.js';
 import { type OutputChoice, openView } from './live/view.js';
 import { readJob } from './read-job.js';
 
@@ -55,6 +56,7 @@ export async function watchJob(
     }
     line.update();
     const view = openView(call, first, { line, choice, signal: leaving.signal });
+    line.beforeVote(fetchingText(first));
     void tellBusy(call, first, line, over.signal);
     const events = followFeed(call.client, call.client.inOrg('pushy', 'job_status_feed', id), {
       signal: leaving.signal,

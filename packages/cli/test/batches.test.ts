@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type BatchOptions, batchesText, batchLine, batchSizes } from '../src/commands/push/batches.js';
 import { addRequestFlags } from '../src/commands/push/job-flags.js';
 import { type JobOptions, jobOptions, requestWithoutCommand } from '../src/commands/push/request.js';
+import { Tally } from '../src/tally.js';
 
 function read(flags: string): BatchOptions {
   const words = flags.split(' ').filter((word) => word !== '');
@@ -58,10 +59,12 @@ test('how failures are taken says nothing without how many', () => {
 });
 
 test('whoever watches is told what is next, and of nothing else', () => {
-  const line = (data: unknown, name = 'batch') => batchLine({ id: 'JOB', batches: [1, 20] }, { id: '1', name, data });
+  const none = new Tally();
+  const line = (data: unknown, name = 'batch', soFar = none) =>
+    batchLine({ id: 'JOB', batches: [1, 20] }, { id: '1', name, data }, soFar);
   expect(line({ batch: 1, status: 'begun' })).toBe('batch 1 begins: 1 node');
   expect(line({ batch: 3, status: 'begun' })).toBe('batch 3 begins: at most 20 nodes');
-  expect(batchLine({ id: 'JOB' }, { id: '1', name: 'batch', data: { batch: 2, status: 'begun' } })).toBe(
+  expect(batchLine({ id: 'JOB' }, { id: '1', name: 'batch', data: { batch: 2, status: 'begun' } }, none)).toBe(
     'batch 2 begins',
   );
   expect(line({ batch: 1, status: 'continued' })).toBe('the job goes on');
@@ -72,4 +75,19 @@ test('whoever watches is told what is next, and of nothing else', () => {
     null,
     null,
   ]);
+});
+
+test('a batch is told with no more nodes than are left', () => {
+  const soFar = new Tally();
+  const apply = (name: string, data: object) => soFar.apply({ id: '1', name, data });
+  const begins = (batch: number) =>
+    batchLine({ id: 'JOB', batches: [10, 4] }, { id: '1', name: 'batch', data: { batch, status: 'begun' } }, soFar);
+  apply('start', { node_count: 4 });
+  for (const node of ['a', 'b']) apply('quorum_vote', { node, status: 'success' });
+  expect(begins(1)).toBe('batch 1 begins: at most 4 nodes');
+  apply('quorum_vote', { node: 'c', status: 'failure' });
+  apply('quorum_vote', { node: 'd', status: 'success' });
+  expect(begins(1)).toBe('batch 1 begins: 3 nodes');
+  for (const node of ['a', 'b']) apply('run_complete', { node, status: 'success' });
+  expect(begins(2)).toBe('batch 2 begins: 1 node');
 });

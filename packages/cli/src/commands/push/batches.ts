@@ -1,8 +1,10 @@
 import type { Job } from '../../api.js';
 import { formatDuration } from '../../duration.js';
 import { MusterError } from '../../errors.js';
+import { nodesText } from '../../node-words.js';
 import { isNone, type ShareText, shareOf } from '../../share.js';
 import type { FeedEvent } from '../../sse.js';
+import type { Tally } from '../../tally.js';
 
 /** As the API takes it; `rest`: all that are left. */
 export type BatchSize = ShareText | 'rest';
@@ -48,14 +50,21 @@ export function batchesText(body: Readonly<Record<string, unknown>>): string | n
   return `Batches: ${said.join(', then ')}${between}`;
 }
 
-/** What whoever watches is told of a batch; null: nothing. */
-export function batchLine({ id, batches = [] }: Pick<Job, 'id' | 'batches'>, { name, data }: FeedEvent): string | null {
+/**
+ * What whoever watches is told of a batch; null: nothing.
+ * @param soFar How the nodes stood at this event, which may be long ago.
+ */
+export function batchLine(
+  { id, batches = [] }: Pick<Job, 'id' | 'batches'>,
+  { name, data }: FeedEvent,
+  soFar: Pick<Tally, 'count' | 'total' | 'undecided'>,
+): string | null {
   if (name !== 'batch' || typeof data !== 'object' || data === null) return null;
   const { batch, status } = data as { readonly batch?: unknown; readonly status?: unknown };
   const choice = `Go on: muster push continue ${id}   Abort: muster push abort ${id}`;
   switch (status) {
     case 'begun':
-      return `batch ${batch} begins${sizeText(batches[Math.min(Number(batch), batches.length) - 1])}`;
+      return `batch ${batch} begins${sizeText(batches[Math.min(Number(batch), batches.length) - 1], soFar)}`;
     case 'continued':
       return 'the job goes on';
     case 'pause':
@@ -69,10 +78,12 @@ export function batchLine({ id, batches = [] }: Pick<Job, 'id' | 'batches'>, { n
   }
 }
 
-/** Fewer when nodes refused. */
-function sizeText(size: number | undefined): string {
+/** Fewer than it may have when nodes refused, or so many are not left. */
+function sizeText(size: number | undefined, soFar: Pick<Tally, 'count' | 'total' | 'undecided'>): string {
   if (size === undefined) return '';
-  return size === 1 ? ': 1 node' : `: at most ${size} nodes`;
+  const ready = soFar.count('ready');
+  const most = soFar.total === 0 ? size : Math.min(size, ready + soFar.undecided);
+  return `: ${most <= Math.max(1, ready) ? '' : 'at most '}${nodesText(most)}`;
 }
 
 function usage(reason: string): MusterError {

@@ -44,6 +44,8 @@ export async function watchJob(
 ): Promise<Watched> {
   const leaving = new AbortController();
   const tally = new Tally();
+  /** Of the events alone, which begin with what has been. */
+  const soFar = new Tally();
   const line = new StatusLine(call.world, tally);
   const interrupts = new Interrupts(call, id, line, leaving, aborting);
   const over = new AbortController();
@@ -54,9 +56,9 @@ export async function watchJob(
       if (justStarted) await openView(call, first, { line, choice, signal: leaving.signal }).done;
       return leaving.signal.aborted ? { kind: 'left', exit: interrupts.exit } : { kind: 'ended', job: first };
     }
+    line.beforeVote(fetchingText(first));
     line.update();
     const view = openView(call, first, { line, choice, signal: leaving.signal });
-    line.beforeVote(fetchingText(first));
     void tellBusy(call, first, line, over.signal);
     const events = followFeed(call.client, call.client.inOrg('pushy', 'job_status_feed', id), {
       signal: leaving.signal,
@@ -68,8 +70,9 @@ export async function watchJob(
     });
     for await (const event of events) {
       tally.apply(event);
+      if (first.batches !== undefined) soFar.apply(event);
       onEvent(event);
-      const told = batchLine(first, event);
+      const told = batchLine(first, event, soFar);
       if (told !== null) {
         void line.above(() => {
           if (!leaving.signal.aborted) call.out.note(told);

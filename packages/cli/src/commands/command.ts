@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { nodesText } from '../node-words.js';
 import { clientCommand, does, type Shell, subcommand } from '../shell.js';
 import { count } from './queue/settings.js';
 import { tellTable } from './resource.js';
@@ -26,6 +25,8 @@ interface ListFlags {
 }
 
 const SHOWN = 1000;
+
+const WHY_SILENT = 'not connected yet, or tell_commands in agent.yaml or in the policy of an ssh node';
 
 /** What nodes allow push jobs. */
 export function addCommandList(program: Command, shell: Shell): void {
@@ -63,15 +64,21 @@ export function addCommandList(program: Command, shell: Shell): void {
     });
     const silent = found.nodes - found.told;
     if (found.nodes === 0) out.note(q === undefined ? 'there are no nodes yet' : `no node is like ${q}`);
-    else
-      out.note(
-        `of ${nodesText(found.nodes)} ${found.told} ${found.told === 1 ? 'tells what it allows' : 'tell what they allow'}`,
-      );
+    else if (found.told > 0) out.note(toldText(found));
     if (found.any > 0) out.note(`${found.any} of them run whatever is asked for (allow_any)`);
-    if (silent > 0)
-      out.note(
-        `${silent} ${silent === 1 ? 'does' : 'do'} not tell (not connected yet, or tell_commands in agent.yaml or in the policy of an ssh node): a job there shows what is taken`,
-      );
+    if (silent > 0) out.note(`${silentText(silent, found.nodes)} (${WHY_SILENT}): a job there shows what is taken`);
     if (found.more > 0) out.note(`… and ${found.more} commands more: --limit ${found.more + found.commands.length}`);
   });
+}
+
+function toldText({ nodes, told }: CommandCounts): string {
+  if (nodes === 1) return 'the one node tells what it allows';
+  if (told === nodes) return `all ${nodes} nodes tell what they allow`;
+  return `of ${nodes} nodes ${told} ${told === 1 ? 'tells what it allows' : 'tell what they allow'}`;
+}
+
+function silentText(silent: number, nodes: number): string {
+  if (nodes === 1) return 'the one node does not tell what it allows';
+  if (silent === nodes) return `none of ${nodes} nodes tells what it allows`;
+  return `${silent} ${silent === 1 ? 'does' : 'do'} not tell`;
 }

@@ -1,10 +1,12 @@
-import { MOST_NAMED, named } from '@muster/base';
+import { named } from '@muster/base';
 import type { JobNode } from './api.js';
 import { nodesText } from './node-words.js';
 import { printable } from './printable.js';
 
 /** Reasons that are told apart. */
 const REASONS = 10;
+/** Names of each. */
+const NAMED = 20;
 const BUSY = 'busy';
 
 type Told = Pick<JobNode, 'node_name' | 'reason' | 'status'>;
@@ -13,6 +15,8 @@ export interface Absence {
   readonly lines: readonly string[];
   /** Names of those of whom the lines tell everything. */
   readonly told: ReadonlySet<string>;
+  /** Whether some of these are not named. */
+  readonly more: boolean;
 }
 
 /**
@@ -31,20 +35,20 @@ export function absence(nodes: readonly Told[]): Absence {
     if (names === undefined) reasons.set(text, [node_name]);
     else names.push(node_name);
   }
-  if (reasons.size === 0) return { lines: [], told: new Set() };
+  if (reasons.size === 0) return { lines: [], told: new Set(), more: false };
   const absent = [...reasons].sort(([, a], [, b]) => b.length - a.length);
   const count = absent.reduce((sum, [, names]) => sum + names.length, 0);
-  const lines = absent.slice(0, REASONS).map(([text, names]) => `  ${text}: ${named(names.map(printable))}`);
+  const lines = absent.slice(0, REASONS).map(([text, names]) => `  ${text}: ${named(names.map(printable), NAMED)}`);
   const others = absent.slice(REASONS).reduce((sum, [, names]) => sum + names.length, 0);
   // With what each of the busy is busy is left out.
   const whole = absent.slice(0, REASONS).filter(([text]) => text !== BUSY);
-  const told = new Set(whole.flatMap(([, names]) => names.slice(0, MOST_NAMED)));
+  const told = new Set(whole.flatMap(([, names]) => names));
   const all = [
     `${count} of ${nodesText(nodes.length)} did not take part`,
     ...lines,
     ...(others > 0 ? [`  for other reasons: ${others}`] : []),
   ];
-  return { lines: all, told };
+  return { lines: all, told, more: whole.some(([, names]) => names.length > NAMED) };
 }
 
 function whyAbsent(status: JobNode['status'], reason: string | null): string {

@@ -75,9 +75,10 @@ export async function tellEnd(call: Call<object>, job: Job): Promise<void> {
   const why = job.reason === undefined || job.reason === null ? '' : `: ${job.reason}`;
   call.out.line(`Job ${job.id} ${statusText(call, job)}${why}`);
   for (const line of summaryLines(nodes)) call.out.line(line);
-  const { lines, told } = absence(nodes);
+  const { lines, told, more } = absence(nodes);
   if (lines.length > 0) call.out.line();
   for (const line of lines) call.out.line(line);
+  if (more) call.out.line(`Each of them: muster push status ${job.id}`);
   const untold = nodes.filter(({ status, node_name }) => status !== 'succeeded' && !told.has(node_name));
   if (untold.length > 0) {
     call.out.line();

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { placesIn } from '../src/runbooks/places.js';
-import { programTexts } from '../src/runbooks/program-text.js';
+import { openOptions, programTexts } from '../src/runbooks/program-text.js';
 
 /** Which words with a parameter would be run. */
 const refused = (words: readonly string[]) =>
@@ -39,3 +39,26 @@ it.each([
   [['env', 'A={{x}}', 'echo', '{{x}}']],
   [['env', '-S', 'echo -n', '{{x}}']],
 ])('%j takes what is given as data', (words) => expect(refused(words)).toEqual([]));
+
+it.each([
+  [['bash', '-{{x}}', '{{y}}'], [1]],
+  [['sudo', '/bin/sh', '-e{{x}}', '{{y}}'], [2]],
+  [['bash', '-o', 'pipefail', '+{{x}}', '{{y}}'], [3]],
+  [['bash', '--{{x}}', 'rc'], [1]],
+  [['su', 'www', '-{{x}}', '{{y}}'], [2]],
+  [['env', '-S', 'bash -{{x}}', '{{y}}'], [2]],
+  [['python3', '-{{x}}', '{{y}}'], [1]],
+  [['env', '-{{x}}', '{{y}}'], [1]],
+])('%j has an option of which the next word may be run', (words, indices) =>
+  expect(openOptions(words)).toEqual(indices),
+);
+
+it.each([
+  [['bash', 'deploy.sh', '-{{x}}', '{{y}}']],
+  [['sh', '-c', 'echo "$1"', 'sh', '-{{x}}']],
+  [['perl', '-I{{dir}}', 'x.pl']],
+  [['node', '--max-old-space-size={{n}}', 'x.js']],
+  [['python3', 'x.py', '--{{x}}']],
+  [['su', '--shell={{x}}', 'www', '-c', 'true']],
+  [['tar', '-{{x}}', '{{y}}']],
+])('%j has none', (words) => expect(openOptions(words)).toEqual([]));

@@ -427,6 +427,10 @@ describe('a definition that cannot be meant is refused', () => {
       { command: ['sudo', '-n', 'python3.11', '-c', '{{service}}', '{{tries}}'] },
       'command.4: what is given for {{service}}',
     ],
+    [
+      { command: ['bash', '-{{service}}', '{{tries}}'] },
+      'command.1: what is given for {{service}} would be an option of the program',
+    ],
     [{ command: ['awk', '{{service}}', '{{tries}}'] }, 'command.1: what is given for {{service}} would be run'],
     [{ command: ['a', '{{service}}', '{{tries}}', '{{other}}'] }, 'command.3: {{other}} is none of its parameters'],
     [{ command: ['a', '{{service}}'] }, 'parameters.tries: is used nowhere'],

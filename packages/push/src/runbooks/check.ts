@@ -6,7 +6,7 @@ import { type JobRequest, readJobRequest } from '../request/request.js';
 import type { Definition, Parameter, Parameters, ParameterType } from './definition.js';
 import { RUNBOOK_LIMITS } from './limits.js';
 import { placesIn } from './places.js';
-import { programTexts } from './program-text.js';
+import { openOptions, programTexts } from './program-text.js';
 import { characterSet, readValue } from './values.js';
 
 /** Which fields of a parameter go with which types, besides `type`, `description` and `required`. */
@@ -57,6 +57,12 @@ export function checkDefinition(definition: Definition, limits: { readonly maxNo
       'give it after the program, as an argument of its own, which awk takes after -v, and `sh -c` has as "$1": ';
     const example = `[sh, -c, 'echo "$1"', sh, '{{${name}}}']`;
     throw invalid(`command.${index}`, `what is given for {{${name}}} would be run as a program; ${instead}${example}`);
+  }
+  const [open] = openOptions(words.command);
+  if (open !== undefined) {
+    const [name] = placesIn(words.command[open] ?? '');
+    const why = `what is given for {{${name}}} would be an option of the program, and some have the next word run`;
+    throw invalid(`command.${open}`, `${why}: write the option itself`);
   }
   for (const [field, list] of Object.entries(words)) {
     list.forEach((word, index) => {

@@ -36,6 +36,10 @@ const FIRST_OPERAND: readonly (readonly [names: Names, program: RegExp, within: 
   ],
 ];
 
+/** Options of shells that take a word of their own. */
+const VALUED = /^(?:[-+][A-Za-z]*[oO]|--rcfile|--init-file)$/;
+const OPTIONS_LAST: Names = ['su', 'runuser'];
+
 /** A script for a shell that begins with what it was given, or has it evaluated. */
 const RUNS_ARGUMENTS = /^\s*(?:(?:exec|command|builtin)\s+)*(?:eval\b|"?\$\{?[@*\d])/;
 
@@ -43,10 +47,44 @@ const RUNS_ARGUMENTS = /^\s*(?:(?:exec|command|builtin)\s+)*(?:eval\b|"?\$\{?[@*
 export function programTexts(given: readonly string[]): readonly number[] {
   const { words, origins } = split(given);
   const found = words.flatMap((word, at) => {
-    const name = (word.split('/').at(-1) ?? '').replace(/[0-9.]+$/, '');
+    const name = programName(word);
     return [...interpreted(name, words, at), ...firstOperand(name, words, at)];
   });
   return [...new Set([...splitTexts(given), ...found.map((index) => origins[index] ?? index)])].sort((a, b) => a - b);
+}
+
+/**
+ * Indices of words that are an option of a shell or interpreter by what is given for a parameter: with the right letters the next
+ * word is run as a program.
+ */
+export function openOptions(given: readonly string[]): readonly number[] {
+  const { words, origins } = split(given);
+  const texts = new Set(words.flatMap((word, at) => interpreted(programName(word), words, at)));
+  const found = words.flatMap((word, at) => {
+    // After a script stands what it has as $0.
+    const name = texts.has(at - 1) ? '' : programName(word);
+    const names = INTERPRETERS.find(([all]) => all.includes(name))?.[0];
+    if (names === undefined) return [];
+    const open = names === SHELLS ? /^[-+][^=]*\{\{/ : /^--?\{\{/;
+    return indicesOf(words.slice(0, endOfOptions(name, words, at)), at, open);
+  });
+  return [...new Set(found.map((index) => origins[index] ?? index))].filter(
+    (index) => placesIn(given[index] ?? '').length > 0,
+  );
+}
+
+/** Where the first operand of a program stands; `su` has options after it, too. */
+function endOfOptions(name: string, words: readonly string[], at: number): number {
+  const end = words.findIndex(
+    (word, index) =>
+      index > at &&
+      (word === '--' || !(/^[-+]/.test(word) || VALUED.test(words[index - 1] ?? '') || OPTIONS_LAST.includes(name))),
+  );
+  return end < 0 ? words.length : end;
+}
+
+function programName(word: string): string {
+  return (word.split('/').at(-1) ?? '').replace(/[0-9.]+$/, '');
 }
 
 function interpreted(name: string, words: readonly string[], at: number): number[] {

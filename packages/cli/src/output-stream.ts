@@ -10,6 +10,8 @@ import type { Call } from './shell.js';
 export interface OutputInfo {
   /** Bytes that were written by the command but not kept: the middle of a very long output. */
   readonly dropped: number;
+  /** After how many bytes; null: none were, or an older server does not say it. */
+  readonly droppedAt: number | null;
   /** False while the command may still write, and when something else than the middle of too much is missing. */
   readonly complete: boolean;
   /** Why output of a command that has ended is not complete. */
@@ -18,6 +20,8 @@ export interface OutputInfo {
 
 export interface OutputReader {
   readonly onData: (data: Uint8Array) => Promise<void> | void;
+  /** In between, where bytes were not kept. Not of what is followed. */
+  readonly onGap?: (dropped: number) => Promise<void> | void;
   readonly signal?: AbortSignal;
 }
 
@@ -41,13 +45,37 @@ interface Asked {
 
 /** What is stored now. */
 export function storedStream(call: Call<object>): ReadStream {
-  return (place, { onData, signal: leave }) =>
+  return (place, { onData, onGap, signal: leave }) =>
     unlessNone(async () => {
       const signal = signalOfOne(leave);
       const answer = await ask(call, place, { signal });
-      for await (const data of bodyPieces(answer.body, signal)) await onData(data);
-      return infoOf(answer);
+      const info = infoOf(answer);
+      for await (const data of withGap(bodyPieces(answer.body, signal), info.droppedAt)) {
+        if (data === 'gap') await onGap?.(info.dropped);
+        else await onData(data);
+      }
+      return info;
     });
+}
+
+/** Says when so many bytes have come. */
+async function* withGap(
+  pieces: AsyncIterable<Uint8Array>,
+  droppedAt: number | null,
+): AsyncGenerator<Uint8Array | 'gap'> {
+  let left = droppedAt;
+  for await (const data of pieces) {
+    if (left === null || data.length <= left) {
+      if (left !== null) left -= data.length;
+      yield data;
+      continue;
+    }
+    if (left > 0) yield data.subarray(0, left);
+    yield 'gap';
+    yield data.subarray(left);
+    left = null;
+  }
+  if (left !== null) yield 'gap';
 }
 
 /**
@@ -77,7 +105,7 @@ function signalOfOne(leave: AbortSignal | undefined): AbortSignal {
 async function follow(
   call: Call<object>,
   place: OutputPlace,
-  { onData, signal }: Required<OutputReader>,
+  { onData, signal }: Required<Omit<OutputReader, 'onGap'>>,
   reopening: Reopening,
 ): Promise<OutputInfo> {
   let from = 0;
@@ -140,7 +168,12 @@ async function unlessNone(read: () => Promise<OutputInfo>): Promise<OutputInfo |
 function infoOf({ header }: Answer): OutputInfo {
   return {
     dropped: Number(header('x-muster-dropped-bytes') ?? 0),
+    droppedAt: numberOf(header('x-muster-dropped-at')),
     complete: header('x-muster-complete') !== 'false',
     missing: header('x-muster-missing'),
   };
+}
+
+function numberOf(text: string | null): number | null {
+  return text === null ? null : Number(text);
 }

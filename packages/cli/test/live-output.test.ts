@@ -47,7 +47,7 @@ describe('lines of nodes as they come', () => {
       'stdout|a: two\n',
     ]);
     expect(texts(lines, piece('a', 18, 'end'))).toEqual([
-      'stderr|a stdout: 10 bytes in the middle were not kept (output limit)\n',
+      'stdout|a stdout: 10 bytes in the middle were not kept (output limit)\n',
       'stdout|a: end\n',
     ]);
   });
@@ -74,7 +74,7 @@ describe('lines of nodes as they come', () => {
       texts(lines, piece('a', 0, '.'), bytes(1, 0x2e, 0xc3), bytes(3, 0xa9), piece('a', 0, '!', 'stderr')),
     ).toEqual(['stdout|.', 'stdout|.', 'stdout|é', 'stderr|!\n']);
     expect(texts(lines, bytes(14, 0xc3))).toEqual([
-      'stderr|a stdout: 10 bytes in the middle were not kept (output limit)\n',
+      'stdout|a stdout: 10 bytes in the middle were not kept (output limit)\n',
       'stdout|\ufffd',
     ]);
   });

@@ -67,6 +67,23 @@ test('of all nodes, a pipe gets text without escape sequences: it may well end o
   expect(world.out()).toBe('==> web1 stdout <==\none\\x1b[2J\n\\x9dtwo\\x0d\n');
 });
 
+test('of all nodes, what was not kept has a line where it is missing', async () => {
+  const cut: Answer = (_, response) => {
+    response.writeHead(200, { 'x-muster-dropped-bytes': 90, 'x-muster-dropped-at': 4 });
+    response.write('be');
+    response.end('gi\u001bnd\n');
+  };
+  const { world, code } = await output({ 'web1/stdout': cut }, ['web1'], [], { terminal: false });
+  expect(await code).toBe(0);
+  expect(world.out()).toBe('==> web1 stdout <==\nbegi\n90 bytes in the middle were not kept (output limit)\n\\x1bnd\n');
+  expect(world.err()).toBe('');
+  await server?.close();
+  const one = await output({ 'web1/stdout': cut }, ['web1'], ['--node', 'web1'], { terminal: false });
+  expect(await one.code).toBe(0);
+  expect(one.world.out()).toBe('begi\u001bnd\n');
+  expect(one.world.err()).toBe('web1 stdout: 90 bytes in the middle were not kept (output limit)\n');
+});
+
 test('of all nodes, what was written to stderr goes to stderr, each part below its heading', async () => {
   const streams = { 'web1/stdout': bytes('a\tb\n'), 'web1/stderr': bytes('bad'), 'web2/stderr': bytes('worse\n') };
   const { world, code } = await output(streams, ['web1', 'web2'], [], { terminal: false });

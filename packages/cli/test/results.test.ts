@@ -49,6 +49,20 @@ describe('a group', () => {
   });
 });
 
+test('a group that wrote nothing says so, and one of which not all was kept how much', () => {
+  const nothing = { bytes: 0, kept_bytes: 0, text: '' };
+  expect(groupLines(result({ stdout: nothing, stderr: nothing })).slice(2)).toEqual(['    (no output)']);
+  const unknown = { bytes: null, kept_bytes: null, text: '' };
+  expect(groupLines(result({ stdout: unknown, stderr: unknown })).slice(2)).toEqual([]);
+  const much = { bytes: 25_000_000, kept_bytes: 10_485_760 };
+  const cut = result({ stdout: { ...much, text: 'x\n' }, stderr: { ...much, base64: '/w==' } });
+  expect(groupLines(cut).slice(2)).toEqual([
+    '    x',
+    '    … (10,485,760 of 25,000,000 bytes were kept: output limit)',
+    '    stderr: 25000000 bytes that are no text (10,485,760 of 25,000,000 bytes were kept: output limit)',
+  ]);
+});
+
 describe('a difference', () => {
   const shown = (before: string, after: string) =>
     diffGroupLines(result(), lineDiff(before.split(' '), after.split(' '))).slice(2);
@@ -103,6 +117,22 @@ test('push results shows the groups; --diff what differs from the largest', asyn
   await server?.close();
   const diff = await muster('results', 'J', '--diff');
   expect(diff.world.out()).toContain('\n\n1 node, succeeded  (bbbbbbbb)\n  b1\n    - hello\n    + bye\n');
+});
+
+test('push results --diff tells binary outputs apart, and shows none of their bytes', async () => {
+  const binary = (position: number, group: string, node: string) =>
+    result({ position, group, count: 1, nodes: [node], stdout: { bytes: 3, base64: '/wAA' } });
+  server = await apiServer({
+    [`GET ${JOB}`]: json({ id: 'J', command: 'x', status: 'complete', capture_output: true, nodes: {} }),
+    [`GET ${JOB}/results`]: json({ groups: 2, nodes: 2, results: [binary(1, 'a', 'a1'), binary(2, 'b', 'b1')] }),
+    [`GET ${JOB}/output/a1/stdout`]: (_, response) => void response.end(Buffer.from([0xff, 0, 0])),
+    [`GET ${JOB}/output/b1/stdout`]: (_, response) => void response.end(Buffer.from([0xff, 0, 1])),
+  });
+  const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+  expect(await run(['push', 'results', 'J', '--diff'], world)).toBe(0);
+  expect(world.out()).toMatch(
+    /\n {4}- 3 bytes that are no text \(sha256 [0-9a-f]{8}\)\n {4}\+ 3 bytes that are no text \(sha256 [0-9a-f]{8}\)\n/,
+  );
 });
 
 test('push results --group names all nodes of a group, of which the groups show the first', async () => {

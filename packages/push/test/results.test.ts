@@ -90,7 +90,9 @@ describe('the results of a job', () => {
       const data = Buffer.from(texts[index] ?? '');
       server.nodes.play(node, { type: 'output', jobId: id, stream: 'stdout', offset: 0, data });
       const outcome = node === 'n4' ? 'failed' : 'succeeded';
-      server.nodes.play(node, finished(id, outcome, { stdout: data.length, stderr: 0 }));
+      // Of the last one too much to be kept.
+      const stdout = node === 'n5' ? 25 : data.length;
+      server.nodes.play(node, finished(id, outcome, { stdout, stderr: 0 }));
     }
     await server.finish(id);
   });
@@ -121,13 +123,13 @@ describe('the results of a job', () => {
       exit_code: 0,
       signal: null,
       output_missing: null,
-      stdout: { bytes: 5, text: 'same\n' },
-      stderr: { bytes: 0, text: '' },
+      stdout: { bytes: 5, kept_bytes: 5, text: 'same\n' },
+      stderr: { bytes: 0, kept_bytes: 0, text: '' },
     });
     expect(body.results.map(({ nodes: names, stdout }) => [names, stdout]).slice(1)).toEqual([
-      [['n3'], { bytes: 6, text: 'other\n' }],
-      [['n4'], { bytes: 5, text: 'same\n' }],
-      [['n5'], { bytes: 1, base64: '/w==' }],
+      [['n3'], { bytes: 6, kept_bytes: 6, text: 'other\n' }],
+      [['n4'], { bytes: 5, kept_bytes: 5, text: 'same\n' }],
+      [['n5'], { bytes: 25, kept_bytes: 1, base64: '/w==' }],
     ]);
   });
 

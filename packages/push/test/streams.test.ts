@@ -309,6 +309,7 @@ describe('sheet §7.8: output', () => {
     const id = await stored(0xa2, { stdout_bytes: 1000 }, [0, 'head'], [996, 'tail']);
     const response = await get(id, 'N');
     expect(response.headers.get('x-muster-dropped-bytes')).toBe('992');
+    expect(response.headers.get('x-muster-dropped-at')).toBe('4');
     expect(await response.text()).toBe('headtail');
   });
 

@@ -627,6 +627,7 @@ export type JobResults = {
     /** How it begins: at most 2048 bytes */
     readonly stdout: {
       readonly bytes: number | null;
+      readonly kept_bytes: number | null;
       readonly text?: string;
       /** In the place of text, where it is not UTF-8 */
       readonly base64?: string;
@@ -634,6 +635,7 @@ export type JobResults = {
     /** How it begins: at most 2048 bytes */
     readonly stderr: {
       readonly bytes: number | null;
+      readonly kept_bytes: number | null;
       readonly text?: string;
       /** In the place of text, where it is not UTF-8 */
       readonly base64?: string;

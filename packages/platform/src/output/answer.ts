@@ -9,7 +9,7 @@ import { headerText } from '../http/header-text.js';
 import { HTTP_LIMITS } from '../http/limits.js';
 import type { EventStreams } from '../http/sse.js';
 import type { LayerLog } from '../upkeep/logging.js';
-import { positionOf } from './chunks.js';
+import { gapOf, positionOf } from './chunks.js';
 import type { OutputFollowers } from './followers.js';
 import { OUTPUT_LIMITS } from './limits.js';
 import { type ByteRange, rangeWithin, readRange } from './range.js';
@@ -67,6 +67,7 @@ export async function answerOutput(
     .header('accept-ranges', from === 0 ? 'bytes' : 'none')
     .header('x-muster-complete', String(ended && missing === null))
     .header('x-muster-dropped-bytes', String(summary.dropped));
+  if (summary.dropped > 0) reply.header('x-muster-dropped-at', String(await gapOf(deps.read, of)));
   if (missing !== null) reply.header('x-muster-missing', headerText(missing).slice(0, OUTPUT_LIMITS.reasonCharacters));
   if (part !== undefined) {
     const { first, last } = part.range;

@@ -57,6 +57,20 @@ export async function extentOf(
   return { chunks: Number(row.chunks), bytes: Number(row.bytes ?? 0), end: Number(row.end ?? 0) };
 }
 
+/** Where the first byte is missing of a stream of which not all is stored. */
+export async function gapOf(read: Read, of: SourceStream): Promise<number> {
+  const chunks = chunksOf(read, of).select((eb) => [
+    eb('position', '+', eb.fn<number>('length', ['data'])).as('end'),
+    sql<number | null>`lead(${eb.ref('position')}) over (order by ${eb.ref('position')})`.as('following'),
+  ]);
+  const row = await read
+    .selectFrom(chunks.as('chunks'))
+    .select((eb) => eb.fn.min<number | null>('end').as('end'))
+    .where(({ eb, or, ref }) => or([eb('following', 'is', null), eb('following', '>', ref('end'))]))
+    .executeTakeFirstOrThrow();
+  return Number(row.end ?? 0);
+}
+
 /** The stream of a subject after this one, by name; the first of all after none. Its chunks are not looked at. */
 export function streamAfter(
   read: Read,

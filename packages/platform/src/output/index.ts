@@ -1,5 +1,5 @@
 export { answerOutput } from './answer.js';
-export { clearOutput, storeOutput } from './chunks.js';
+export { clearOutput, extentOf, storeOutput } from './chunks.js';
 export type { OutputFollowers } from './followers.js';
 export { OutputKeeper } from './keeper.js';
 export { type LiveEnd, type LivePiece, type LiveReaders, liveOutput } from './live.js';

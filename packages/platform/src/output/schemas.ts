@@ -29,6 +29,7 @@ export const OutputAnswer = {
 export const OUTPUT_DESCRIPTION =
   '`X-Muster-Complete` is `true` when the node has finished and nothing but what is over the limit is missing; ' +
   '`X-Muster-Dropped-Bytes` tells how many bytes over the limit were dropped from the middle, ' +
+  '`X-Muster-Dropped-At` after how many bytes, where some were, ' +
   '`X-Muster-Missing` why the output of a node that has finished is not complete. ' +
   'A header `Range` gives a part of what was kept (206), without `from` and `follow`. ' +
   'Asked for over a WebSocket, the answer comes over it as HTTP would send it, head first; closed with 1000 it has not broken off.';

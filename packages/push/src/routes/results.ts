@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { App } from '@muster/platform/http';
-import { beginningOfOutput, type OutputStream } from '@muster/platform/output';
+import { beginningOfOutput, extentOf, type OutputStream } from '@muster/platform/output';
 import type { Schema } from '@muster/store';
 import type { Kysely } from 'kysely';
 import { Type } from 'typebox';
@@ -18,6 +18,7 @@ const Beginning = Type.Object(
     bytes: Nullable(
       Type.Integer({ description: 'How much the command wrote; null: not known, or nothing was captured' }),
     ),
+    kept_bytes: Nullable(Type.Integer({ description: 'Less than `bytes` when it was over the limit; null as there' })),
     text: Type.Optional(Type.String()),
     base64: Type.Optional(Type.String({ description: 'In the place of text, where it is not UTF-8' })),
   },
@@ -102,6 +103,11 @@ async function shown(read: Kysely<Schema>, jobId: string, { nodes, ...group }: R
   async function beginning(stream: OutputStream, bytes: number | null) {
     const of = { ...outputOf(jobId, nodes[0] ?? ''), stream };
     const data = bytes === 0 ? Buffer.alloc(0) : await beginningOfOutput(read, of, RESULTS.shownBytes);
-    return { bytes, ...(isUtf8(data) ? { text: data.toString('utf8') } : { base64: data.toString('base64') }) };
+    const kept = bytes === null || bytes <= data.length ? bytes : (await extentOf(read, of)).bytes;
+    return {
+      bytes,
+      kept_bytes: kept,
+      ...(isUtf8(data) ? { text: data.toString('utf8') } : { base64: data.toString('base64') }),
+    };
   }
 }

@@ -11,7 +11,7 @@ export async function capturedText(
   node: string,
   stream: StreamName,
   most = MOST_BYTES,
-): Promise<{ readonly text: string; readonly cut: boolean } | null> {
+): Promise<{ readonly bytes: Buffer; readonly text: string; readonly cut: boolean } | null> {
   const chunks: Uint8Array[] = [];
   let kept = 0;
   let total = 0;
@@ -23,8 +23,10 @@ export async function capturedText(
     },
   });
   if (info === null) return null;
+  const bytes = Buffer.concat(chunks);
   return {
-    text: Buffer.concat(chunks).toString('utf8'),
+    bytes,
+    text: bytes.toString('utf8'),
     cut: total > most || info.dropped > 0 || info.missing !== null,
   };
 }

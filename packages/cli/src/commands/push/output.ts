@@ -104,9 +104,15 @@ async function oneAfterAnother(
       last = data.at(-1) ?? last;
       await write(data);
     },
+    onGap: (dropped) => {
+      if (last !== undefined && last !== LF) call.out.line('', to);
+      call.out.line(gapText(dropped), to);
+      last = LF;
+    },
   });
   if (last !== undefined && last !== LF) call.out.line('', to);
-  return info;
+  // It stands where it is.
+  return info === null || info.droppedAt === null ? info : { ...info, dropped: 0 };
 }
 
 /** One JSON line per node and stream; bytes that are not UTF-8 as base64. */
@@ -146,6 +152,10 @@ function tellMissing(call: Call<object>, node: string, stream: StreamName, info:
   if (info.missing !== null) {
     call.out.note(`${name}: may be incomplete, what came last did not reach the server (${printable(info.missing)})`);
   } else if (info.dropped > 0) {
-    call.out.note(`${name}: ${info.dropped} bytes in the middle were not kept (output limit)`);
+    call.out.note(`${name}: ${gapText(info.dropped)}`);
   }
+}
+
+function gapText(dropped: number): string {
+  return `${dropped} bytes in the middle were not kept (output limit)`;
 }

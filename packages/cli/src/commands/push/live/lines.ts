@@ -101,7 +101,7 @@ export class LiveLines {
 
   #gap(source: Source, lost: number): ShownText[] {
     const text = `${printable(source.node)} ${source.stream}: ${lost} bytes in the middle were not kept (output limit)\n`;
-    return [...this.#rest(source), { to: 'stderr', text, apart: true }];
+    return [...this.#rest(source), { to: source.stream, text, apart: true }];
   }
 
   #rest(source: Source): ShownText[] {

@@ -4,6 +4,8 @@ import type { DiffLine } from './line-diff.js';
 /** How one stream of a group begins, `GET …/results`. */
 export interface Beginning {
   readonly bytes: number | null;
+  /** Less than `bytes` when the middle of too much was not; an older server does not say it. */
+  readonly kept_bytes?: number | null;
   readonly text?: string;
   readonly base64?: string;
 }
@@ -42,9 +44,20 @@ export function groupLines(result: Result): string[] {
   return [
     headline(result),
     `  ${named(result)}`,
+    ...(isSilent(result) ? ['    (no output)'] : []),
     ...streamLines('', result.stdout),
     ...streamLines('stderr: ', result.stderr),
   ];
+}
+
+/** It wrote nothing, and that is known. */
+function isSilent({ stdout, stderr }: Result): boolean {
+  return stdout.bytes === 0 && stderr.bytes === 0;
+}
+
+/** Output that no line can be shown of. */
+export function noText({ bytes, base64 }: Beginning): string {
+  return `${bytes ?? Buffer.byteLength(base64 ?? '', 'base64')} bytes that are no text`;
 }
 
 /** The same with what differs from the output of the largest group in the place of its beginning. */
@@ -82,14 +95,21 @@ function named({ nodes, count }: Result): string {
   return names.join(', ') + (more > 0 ? ` and ${more.toLocaleString('en')} more` : '');
 }
 
-function streamLines(before: string, { bytes, text, base64 }: Beginning): string[] {
-  if (text === undefined)
-    return [`    ${before}${bytes ?? Buffer.byteLength(base64 ?? '', 'base64')} bytes that are no text`];
+function streamLines(before: string, beginning: Beginning): string[] {
+  const { bytes, text } = beginning;
+  if (text === undefined) return [`    ${before}${noText(beginning)}${keptText(beginning)}`];
   if (text === '') return [];
   const lines = text.replace(/\n$/, '').split('\n');
   const shown = lines.slice(0, MOST_LINES).map((line) => `    ${before}${printableLines(line)}`);
   const cut = lines.length > MOST_LINES || (bytes ?? 0) > Buffer.byteLength(text);
-  return cut ? [...shown, `    ${before}…`] : shown;
+  return cut ? [...shown, `    ${before}…${keptText(beginning)}`] : shown;
+}
+
+/** Of output that was cut, how much there is to be read. */
+function keptText({ bytes, kept_bytes: kept }: Beginning): string {
+  if (bytes === null || kept === null || kept === undefined || kept >= bytes) return '';
+  const [all, some] = [bytes, kept].map((count) => count.toLocaleString('en'));
+  return ` (${some} of ${all} bytes were kept: output limit)`;
 }
 
 function diffLine(line: DiffLine): string {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import { isFinal, type Job } from '../../../api.js';
 import { MusterError } from '../../../errors.js';
@@ -9,7 +10,7 @@ import { capturedText } from '../captured.js';
 import { jobId, takesJob } from '../job-id.js';
 import type { OutputChoice } from '../live/view.js';
 import { readJob } from '../read-job.js';
-import { diffGroupLines, groupLines, type Result, type Results } from './group-lines.js';
+import { diffGroupLines, groupLines, noText, type Result, type Results } from './group-lines.js';
 import { lineDiff } from './line-diff.js';
 
 interface ResultsOptions {
@@ -110,15 +111,25 @@ async function differing(call: Call<object>, id: string, largest: Result, other:
 }
 
 /** Of one node of the group: stdout, then stderr. */
-async function outputLines(call: Call<object>, id: string, { nodes: [node = ''] }: Result): Promise<string[]> {
+async function outputLines(call: Call<object>, id: string, result: Result): Promise<string[]> {
+  const [node = ''] = result.nodes;
   const lines: string[] = [];
   for (const stream of ['stdout', 'stderr'] as const) {
     const output = await capturedText(call, id, node, stream, DIFF_BYTES);
     if (output === null || output.text === '') continue;
-    const own = output.text.replace(/\n$/, '').split('\n');
+    const { text } = result[stream];
+    const own =
+      text === undefined
+        ? [`${noText(result[stream])} (sha256 ${digestOf(output.bytes)})`]
+        : output.text.replace(/\n$/, '').split('\n');
     lines.push(...own.map((line) => (stream === 'stderr' ? `stderr: ${line}` : line)), ...(output.cut ? ['…'] : []));
   }
   return lines;
+}
+
+/** Enough to tell two of them apart. */
+function digestOf(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex').slice(0, 8);
 }
 
 /** All nodes with this result, by name. */

@@ -28,7 +28,9 @@ export interface Job {
   readonly runbook?: { readonly name: string };
   /** Files that nodes fetch before they vote. */
   readonly script?: { readonly size: number };
-  readonly uploads?: readonly { readonly size: number }[];
+  readonly uploads?: readonly { readonly size: number; readonly dest: string }[];
+  /** The file that is collected of every node. */
+  readonly fetch?: string;
   /** It had a file, which is not shown. */
   readonly file_specified?: boolean;
   /** How many nodes each batch has; the last counts for all that follow. */

@@ -31,7 +31,7 @@ test('the line tells phase, how many have ended, and what became of them', () =>
 });
 
 test('while nodes fetch files before they vote, the line says so', async () => {
-  const files = { script: { size: 1000 }, uploads: [{ size: 120_000_000 }] };
+  const files = { script: { size: 1000 }, uploads: [{ size: 120_000_000, dest: '/srv/f' }] };
   const tally = started(2);
   const world = testWorld();
   const plain = new StatusLine(world, tally);

@@ -115,13 +115,6 @@ function headOf(path: string): Uint8Array {
   }
 }
 
-/** Of a job, what it takes along besides its command. */
-type Taking = Job & {
-  readonly script?: unknown;
-  readonly uploads?: readonly { readonly dest: string }[];
-  readonly fetch?: string;
-};
-
 /**
  * What an earlier job took along, which the server still has; null: nothing.
  * @param other A command in the place of what it ran, or of its fetch; its uploads go along with that, too.
@@ -131,7 +124,7 @@ export function luggageOf(
   earlier: Job,
   other: string | null,
 ): Luggage | null {
-  const { command, script, uploads, fetch }: Taking = earlier;
+  const { command, script, uploads, fetch } = earlier;
   if (other === null && fetch !== undefined) return fetching(call, fetch);
   if (call.options.to !== undefined) {
     throw new MusterError('usage', {
@@ -152,7 +145,7 @@ export function luggageOf(
 }
 
 /** What is said of the files that an earlier job put on its nodes. */
-export function uploadsText({ uploads = [] }: Taking): string {
+export function uploadsText({ uploads = [] }: Job): string {
   return uploads.map(({ dest }) => `its --upload ${dest}`).join(' ');
 }
 

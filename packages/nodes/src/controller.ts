@@ -205,6 +205,11 @@ export class NodeController implements NodeRegistry {
     this.#transitions.live(node, neverHeard, 'it has no key');
   }
 
+  /** One without an agent, whose host turned the server away: the same. */
+  unreached(node: KnownNode): void {
+    this.#transitions.live(node, neverHeard, 'its host is not reached');
+  }
+
   /** The node, which is made known when it is not yet. */
   known(org: Organization, name: string): KnownNode {
     const existing = this.get(org.id, name);

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { curveKeyPair } from 'zeromq';
@@ -251,7 +251,7 @@ describe('a node without an agent', () => {
     const shown = (await call('GET', '/ssh-nodes/box')).body;
     expect(shown).toMatchObject({ reached: 'unreachable', host_key: `SHA256:${before}` });
     expect(shown.trouble).toContain('muster ssh-node set box --host-key');
-    await until('it is down', async () => (await call('GET', '/nodes/box')).body.status === 'down');
+    expect((await call('GET', '/nodes/box')).body.status).toBe('down');
     const why = await call('GET', '/nodes/box/why');
     expect(why.body.explanation).toMatch(/showed the key SHA256:.*not the one that is expected/);
     const id = await start('true', ['box']);
@@ -264,6 +264,37 @@ describe('a node without an agent', () => {
       ok: true,
       text: `the host shows the one that is pinned: SHA256:${host_key}`,
     });
+  });
+
+  test.each([
+    ['shows another key', 'showed the key', { newKeys: true }],
+    ['takes the login away', 'refused the login', { lines: [`DenyUsers ${userInfo().username}`] }],
+  ])('whose host %s is down though nobody asks', async (_, told, how) => {
+    await sshd.restart(how);
+    onTestFinished(async () => {
+      await sshd.restart();
+      const host_key = await sshd.hostKey('ed25519');
+      sshd = { ...sshd, system: { ...sshd.system, hostKey: host_key } };
+      await call('PATCH', '/ssh-nodes/box', { host_key });
+    });
+    await until('it is down for that', async () => {
+      const { body } = await call('GET', '/nodes/box');
+      return body.status === 'down' && body.reason.includes(told);
+    });
+    expect((await call('GET', '/ssh-nodes/box')).body.trouble).toContain(told);
+  });
+
+  test('whose test fails is down when that is told, and up again after one that does not', async () => {
+    await sshd.stop();
+    onTestFinished(() => sshd.restart());
+    expect((await test_('box')).body).toMatchObject({ ok: false });
+    expect((await call('GET', '/nodes/box')).body).toMatchObject({
+      status: 'down',
+      reason: expect.stringContaining('ECONNREFUSED'),
+    });
+    await sshd.restart();
+    expect((await test_('box')).body).toMatchObject({ ok: true });
+    await available('box');
   });
 
   test('without a pinned key shows which one its host has, and trusts it not', async () => {

@@ -16,8 +16,12 @@ export function sshAspect(
     changed: ({ via }): Readonly<Record<string, string>> => (via === 'ssh' ? { via } : {}),
     explain(node) {
       const it = of(node);
-      const sentences = it === undefined ? [] : [`It has no agent: the server runs commands there as ${whereOf(it)}.`];
-      return { available: true, sentences };
+      if (it === undefined) return { available: true, sentences: [] };
+      const { state, trouble } = hosts.standing(it);
+      const where = `It has no agent: the server runs commands there as ${whereOf(it)}`;
+      if (state !== 'unreachable') return { available: true, sentences: [`${where}.`] };
+      // As for any node that falls silent, its heartbeats decide.
+      return { available: true, sentences: [`${where}, and does not reach its host now: ${sentenceOf(trouble)}`] };
     },
     explainDown(node) {
       const it = of(node);
@@ -27,10 +31,14 @@ export function sshAspect(
       if (state === 'unknown') return [`${where}, and has not asked its host yet.`];
       if (state === 'reached') return [`${where}. Its host is reached, and it is up within a few heartbeat intervals.`];
       return [
-        `${where}, and does not reach its host: ${trouble?.replace(/\.$/, '')}.`,
+        `${where}, and does not reach its host: ${sentenceOf(trouble)}`,
         `Try each step: muster ssh-node test ${node.name}.`,
       ];
     },
     assertRemovable: () => undefined,
   };
+}
+
+function sentenceOf(trouble: string | null): string {
+  return `${(trouble ?? '').replace(/\.$/, '')}.`;
 }

@@ -184,7 +184,7 @@ export const ServerConfigSchema = Type.Object(
           'Most connections to nodes without an agent at one time; those that nobody uses make room',
           100,
         ),
-        interval: seconds('How often such a node is asked whether it still answers', 30, 1, 3600),
+        interval: seconds('How often it is seen whether the host of such a node still lets the server in', 30, 1, 3600),
       },
       strict,
     ),

@@ -6,7 +6,7 @@ export { SSH_PORT, type SshHost, type SshSecret } from './host.js';
 export { fingerprint, pinOf } from './host-key.js';
 export { SSH_LIMITS } from './limits.js';
 export { type FileChannel, type LinkOptions, type SecretOf, SshLink } from './link.js';
-export { shownKey } from './login.js';
+export { letsIn, shownKey } from './login.js';
 export { type KeyTrouble, keyTrouble } from './private-key.js';
 export { commandLine, quote } from './shell.js';
 export { Slots } from './slots.js';

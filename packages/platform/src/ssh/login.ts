@@ -50,6 +50,15 @@ export async function login(
 }
 
 /**
+ * Resolves when the host whose key is pinned has let somebody in; the connection is closed again.
+ * @throws SshTrouble
+ */
+export async function letsIn(to: SshHost, secret: SshSecret, clock: Clock, connectMs?: number): Promise<void> {
+  const client = await login(to, secret, clock, { connectMs });
+  client.on('error', () => undefined).end();
+}
+
+/**
  * The key that a host shows, as `fingerprint` says it; nobody logs in.
  * @throws SshTrouble
  */

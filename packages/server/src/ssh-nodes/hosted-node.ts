@@ -5,12 +5,14 @@ import { type AgentLog, bootDaemon, type Daemon, durableFiles, type Host } from 
 import type { Clock, Timer } from '@muster/base';
 import type { LocalPeers, SshNode, SshStanding, SshTestStep } from '@muster/nodes';
 import {
+  letsIn,
   type Slots,
   type SshConnections,
   type SshHost,
   SshLink,
   type SshSecret,
   SshTrouble,
+  type SshTroubleKind,
   shownKey,
   sshAnswers,
 } from '@muster/platform/ssh';
@@ -18,7 +20,7 @@ import type { LayerLog } from '@muster/platform/upkeep';
 import type { NodeConfiguration } from '@muster/wire';
 import { exec } from './exec.js';
 import { SSH_NODE_LIMITS } from './limits.js';
-import { type Effect, type Event, initialMachine, type Machine, type Rules, step } from './machine.js';
+import { type Effect, type Event, initialMachine, type Machine, type Rules, step, type Trouble } from './machine.js';
 import { noDirectory, SshProcesses } from './processes.js';
 import { type Look, lookLine, lookOf } from './scripts.js';
 import { settingsOf } from './settings.js';
@@ -40,6 +42,8 @@ export interface Hosting {
   readonly key: () => Promise<KeyObject>;
   readonly secret: (node: SshNode) => Promise<SshSecret>;
   readonly configure: (node: SshNode, asking: Asking) => NodeConfiguration;
+  /** It is down, whatever was heard of it a moment ago. */
+  readonly down: (node: SshNode) => void;
   /** Where each has a directory by its id. */
   readonly dir: string;
 }
@@ -73,11 +77,17 @@ export class HostedNode {
     this.#hosting = hosting;
     this.#machine = initialMachine(clock.now());
     this.#wire = new Wire(peers);
-    this.link = this.#newLink();
+    const { connections, secret } = hosting;
+    const { connectMs, keepaliveMs, idleMs } = SSH_NODE_LIMITS;
+    this.link = new SshLink(
+      () => this.#host(),
+      () => secret(this.#node),
+      { clock, connectMs, keepaliveMs, idleMs, admit: (link) => connections.admit(link) },
+    );
     this.#processes = new SshProcesses({
       link: this.link,
       refusal: (dir) => this.#refusal(dir),
-      failed: (trouble) => this.#apply({ type: 'failed', at: clock.now(), trouble: trouble.message }),
+      failed: (trouble) => this.#failed(troubleOf(trouble)),
       reached: () => this.#reached(),
       stopped: () => this.#stopped && this.#daemon === null,
       graceMs: () => (this.#node.policy.grace ?? DEFAULT_GRACE_S) * 1000,
@@ -85,17 +95,6 @@ export class HostedNode {
         this.#denied = count;
       },
     });
-  }
-
-  #newLink(): SshLink {
-    const { clock, connections, secret } = this.#hosting;
-    const { connectMs, keepaliveMs, idleMs } = SSH_NODE_LIMITS;
-    const admit = (link: SshLink) => connections.admit(link);
-    return new SshLink(
-      () => this.#host(),
-      () => secret(this.#node),
-      { clock, connectMs, keepaliveMs, idleMs, admit },
-    );
   }
 
   get node(): SshNode {
@@ -147,23 +146,22 @@ export class HostedNode {
         steps.push({ name, ok: true, text: await work() });
         return true;
       } catch (error) {
-        steps.push({ name, ok: false, text: error instanceof Error ? error.message : String(error) });
+        steps.push({ name, ok: false, text: errorOf(error).message });
         return false;
       }
     };
     const { clock } = this.#hosting;
     const host = this.#host();
-    const { connectMs } = SSH_NODE_LIMITS;
     let refused: Error | null = null;
     const passed =
       (await tried('answers', async () => {
-        await sshAnswers(host, clock, connectMs);
+        await this.#answers();
         return `something that speaks ssh answers at ${host.host}, port ${host.port}`;
       })) &&
       (await tried('host key', async () => {
         if (host.hostKey === null) throw await this.#unpinned();
         // A host has keys of several kinds: whether it shows this one is seen when somebody logs in.
-        refused = await this.#login();
+        refused = await this.#login().then(() => null, errorOf);
         if (refused instanceof SshTrouble && refused.kind === 'HOST_KEY_CHANGED') throw refused;
         const pinned = refused === null ? 'the host shows the one that is pinned' : 'one is pinned';
         return `${pinned}: ${host.hostKey}`;
@@ -176,23 +174,17 @@ export class HostedNode {
         const { system } = await this.#lookAround();
         return `commands can be run and ended there${system === '' ? '' : ` (${system})`}`;
       }));
-    const last = steps.at(-1);
-    const trouble = passed ? null : (last?.text ?? '');
-    this.#apply({ type: 'tried', at: clock.now(), trouble });
+    if (!passed) this.link.rest();
+    // What runs there goes on over the connection that it has.
+    if (!passed && this.link.connected) return steps;
+    this.#apply({ type: 'tried', at: clock.now(), trouble: passed ? null : (steps.at(-1)?.text ?? '') });
     return steps;
   }
 
-  /** Anew: a connection that is open was let in with what the secret was then. Null: it was let in. */
-  async #login(): Promise<Error | null> {
-    const link = this.#newLink();
-    try {
-      await link.ready();
-      return null;
-    } catch (error) {
-      return error instanceof Error ? error : new Error(String(error));
-    } finally {
-      link.close();
-    }
+  /** Anew: a connection that is open was let in with what the secret was then. @throws SshTrouble */
+  async #login(): Promise<void> {
+    const { clock, secret } = this.#hosting;
+    await letsIn(this.#host(), await secret(this.#node), clock, SSH_NODE_LIMITS.connectMs);
   }
 
   get #dir(): string {
@@ -227,7 +219,7 @@ export class HostedNode {
   #do(effect: Effect): void {
     switch (effect.type) {
       case 'look':
-        void this.#look(effect.login);
+        void this.#look(effect.whole);
         return;
       case 'wait':
         // Not all at the same moment.
@@ -238,6 +230,8 @@ export class HostedNode {
         return;
       case 'close':
         return this.#wire.cut();
+      case 'down':
+        return this.#hosting.down(this.#node);
     }
   }
 
@@ -246,36 +240,39 @@ export class HostedNode {
     this.#timer = this.#hosting.clock.after(ms, () => this.#apply({ type: 'due' }));
   }
 
-  async #look(login: boolean): Promise<void> {
+  #failed(trouble: Trouble): void {
+    this.#apply({ type: 'failed', at: this.#hosting.clock.now(), trouble });
+  }
+
+  async #look(whole: boolean): Promise<void> {
     const { clock } = this.#hosting;
-    const trouble = await this.#reach(login).then(
-      () => null,
-      (error: unknown) => (error instanceof Error ? error.message : String(error)),
-    );
+    const trouble = await this.#reach(whole).then(() => null, troubleOf);
     this.#apply({ type: 'looked', at: clock.now(), trouble });
   }
 
   /** @throws SshTrouble */
-  async #reach(login: boolean): Promise<void> {
-    const { looks, logins, clock } = this.#hosting;
-    const host = this.#host();
+  async #reach(whole: boolean): Promise<void> {
+    const { looks, logins } = this.#hosting;
     // An open connection asks by itself whether the host is there.
-    if (!this.link.connected) {
-      await looks.take();
-      try {
-        if (!this.#stopped) await sshAnswers(host, clock, SSH_NODE_LIMITS.connectMs);
-      } finally {
-        looks.give();
-      }
-    }
-    if (!login || this.#stopped) return;
-    if (host.hostKey === null) throw await this.#unpinned();
-    await logins.take();
+    const stands = this.link.connected;
+    if (!stands) await this.#inTurn(looks, () => this.#answers());
+    if (this.#stopped || (stands && !whole)) return;
+    if (this.#node.hostKey === null) throw await this.#unpinned();
+    await this.#inTurn(logins, () => (whole ? this.#lookAround() : this.#login()));
+  }
+
+  async #inTurn(slots: Slots, work: () => Promise<unknown>): Promise<void> {
+    await slots.take();
     try {
-      if (!this.#stopped) await this.#lookAround();
+      if (!this.#stopped) await work();
     } finally {
-      logins.give();
+      slots.give();
     }
+  }
+
+  /** Hosts that do not answer would keep those waiting that are to be logged in to. @throws SshTrouble */
+  #answers(): Promise<void> {
+    return sshAnswers(this.#host(), this.#hosting.clock, SSH_NODE_LIMITS.connectMs);
   }
 
   /** No key is trusted for having been seen. */
@@ -311,9 +308,9 @@ export class HostedNode {
       const { directory } = await this.#lookAround(dir);
       return dir === undefined || directory === true ? null : noDirectory(dir);
     } catch (error) {
-      const trouble = error instanceof Error ? error.message : String(error);
-      this.#apply({ type: 'failed', at: this.#hosting.clock.now(), trouble });
-      return trouble;
+      const trouble = troubleOf(error);
+      this.#failed(trouble);
+      return trouble.text;
     }
   }
 
@@ -338,8 +335,7 @@ export class HostedNode {
       await this.#daemon;
     } catch (error) {
       this.#daemon = null;
-      const trouble = `the server cannot host it: ${error instanceof Error ? error.message : String(error)}`;
-      this.#apply({ type: 'failed', at: this.#hosting.clock.now(), trouble });
+      this.#failed({ text: `the server cannot host it: ${errorOf(error).message}`, refused: false });
     }
   }
 
@@ -389,6 +385,16 @@ export function loginDiffers(one: SshNode, other: SshNode): boolean {
   return one.hostKey !== hostKey || one.keySecret !== keySecret || one.passwordSecret !== passwordSecret;
 }
 
+function troubleOf(error: unknown): Trouble {
+  return { text: errorOf(error).message, refused: error instanceof SshTrouble && REFUSALS.has(error.kind) };
+}
+
+function errorOf(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
+
+/** What a host says that answers: to ask again soon would tell nothing else. */
+const REFUSALS: ReadonlySet<SshTroubleKind> = new Set(['AUTHENTICATION_FAILED', 'HOST_KEY_CHANGED']);
 const DEFAULT_GRACE_S = 5;
 const NO_AGENT = 'this node has no agent';
 

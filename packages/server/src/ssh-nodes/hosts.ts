@@ -78,6 +78,10 @@ export function createSshNodes(base: Base, { nodes, auth, secrets, peers, comman
         throw new MusterError('not_found', { kind: 'ssh node', name: node.name });
       return configurationOf(nodes, node, asking);
     },
+    down({ org, name }) {
+      const node = nodes.registry.get(org.id, name);
+      if (node !== undefined) nodes.registry.unreached(node);
+    },
     dir,
   };
 

@@ -10,7 +10,7 @@ export const SSH_NODE_LIMITS = {
   placeMs: 20_000,
   /** Hosts that are asked at the same time whether they answer. */
   looks: 256,
-  /** Hosts that are logged in to at the same time to see whether they still let the server in: a key exchange costs both sides. */
+  /** Hosts that are logged in to at the same time to see whether they let the server in: a key exchange costs both sides. */
   logins: 16,
   retryFirstMs: 1_000,
   retryLongestMs: 300_000,

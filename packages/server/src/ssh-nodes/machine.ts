@@ -8,6 +8,13 @@ export type Reach =
   /** It did not. `failures` in a row make the pause longer. */
   | { readonly kind: 'unreachable'; readonly since: number; readonly trouble: string; readonly failures: number };
 
+/** Why a host is not reached. */
+export interface Trouble {
+  readonly text: string;
+  /** It answered, and turned the server away: that is no interruption. */
+  readonly refused: boolean;
+}
+
 export interface Machine {
   readonly reach: Reach;
   /** A look goes on; `again`: what it finds is old, as what it looks at was changed or tried meanwhile. */
@@ -19,19 +26,21 @@ export type Event =
   | { readonly type: 'due' }
   /** It was changed. `login`: with what it is logged in to, so that why it was not reached says nothing any more. */
   | { readonly type: 'changed'; readonly at: number; readonly login: boolean }
-  | { readonly type: 'looked'; readonly at: number; readonly trouble: string | null }
+  | { readonly type: 'looked'; readonly at: number; readonly trouble: Trouble | null }
   /** Somebody asked, and the whole way was gone: it tells more than a look that began before. */
   | { readonly type: 'tried'; readonly at: number; readonly trouble: string | null }
   /** What was done there beside the looks failed for the connection. */
-  | { readonly type: 'failed'; readonly at: number; readonly trouble: string };
+  | { readonly type: 'failed'; readonly at: number; readonly trouble: Trouble };
 
 export type Effect =
-  /** `login`: the whole way; else it is enough that it answers. */
-  | { readonly type: 'look'; readonly login: boolean }
+  /** `whole`: until commands can be run there; else it is enough that it lets the server in. */
+  | { readonly type: 'look'; readonly whole: boolean }
   | { readonly type: 'wait'; readonly ms: number }
   /** From now on the server hears the node, or does not. */
   | { readonly type: 'open' }
-  | { readonly type: 'close' };
+  | { readonly type: 'close' }
+  /** The node is down: its silence need not be waited for. */
+  | { readonly type: 'down' };
 
 export interface Rules {
   /** Between two looks at a host that answers. */
@@ -67,8 +76,11 @@ export function step(machine: Machine, event: Event, rules: Rules): Step {
       if (looking?.again === true) return look(reach, true);
       return found({ reach, looking: null }, event.at, event.trouble, rules);
 
-    case 'tried':
-      return found({ reach, looking: looking && { again: true } }, event.at, event.trouble, rules);
+    case 'tried': {
+      // Who tried it is told that it is down, and it would not be for a while.
+      const trouble = event.trouble === null ? null : { text: event.trouble, refused: true };
+      return found({ reach, looking: looking && { again: true } }, event.at, trouble, rules);
+    }
 
     case 'failed':
       // What is looked at now tells more than what was tried before.
@@ -77,11 +89,11 @@ export function step(machine: Machine, event: Event, rules: Rules): Step {
   }
 }
 
-function look(reach: Reach, login: boolean): Step {
-  return { machine: { reach, looking: { again: false } }, effects: [{ type: 'look', login }] };
+function look(reach: Reach, whole: boolean): Step {
+  return { machine: { reach, looking: { again: false } }, effects: [{ type: 'look', whole }] };
 }
 
-function found(machine: Machine, at: number, trouble: string | null, rules: Rules): Step {
+function found(machine: Machine, at: number, trouble: Trouble | null, rules: Rules): Step {
   if (trouble !== null) return failed(machine, at, trouble, rules);
   const { reach, looking } = machine;
   const was = reach.kind === 'reached';
@@ -91,13 +103,17 @@ function found(machine: Machine, at: number, trouble: string | null, rules: Rule
   };
 }
 
-function failed({ reach, looking }: Machine, at: number, trouble: string, rules: Rules): Step {
+function failed({ reach, looking }: Machine, at: number, { text, refused }: Trouble, rules: Rules): Step {
   const before = reach.kind === 'unreachable' ? reach : null;
   const failures = (before?.failures ?? 0) + 1;
   const ms = Math.min(rules.retryFirstMs * 2 ** Math.min(failures - 1, MOST_DOUBLINGS), rules.retryLongestMs);
   return {
-    machine: { reach: { kind: 'unreachable', since: before?.since ?? at, trouble, failures }, looking },
-    effects: [...(reach.kind === 'reached' ? [{ type: 'close' } as const] : []), { type: 'wait', ms }],
+    machine: { reach: { kind: 'unreachable', since: before?.since ?? at, trouble: text, failures }, looking },
+    effects: [
+      ...(reach.kind === 'reached' ? [{ type: 'close' } as const] : []),
+      ...(refused ? [{ type: 'down' } as const] : []),
+      { type: 'wait', ms },
+    ],
   };
 }
 

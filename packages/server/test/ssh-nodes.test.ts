@@ -256,6 +256,7 @@ describe('a node without an agent', () => {
     expect(why.body.explanation).toMatch(/showed the key SHA256:.*not the one that is expected/);
     const id = await start('true', ['box']);
     expect(await ended(id)).toMatchObject({ status: 'quorum_failed', nodes: { unavailable: ['box'] } });
+    expect(await how(id)).toMatch(/down: the host of node box showed the key SHA256:/);
     // What was wrong before is not told of the key that is right.
     expect(await pin()).toMatchObject({ status: 200, body: { reached: 'unknown', trouble: null } });
     await available('box');

@@ -52,7 +52,7 @@ class Controller implements PushControllerService {
     deps.owners.attach({
       message: this.#message.bind(this),
       heartbeat: (jobId, node, report) => this.#heard(jobId, node, report),
-      down: (jobId, node) => this.#tell(jobId, node, { type: 'down' }),
+      down: (jobId, node) => this.#down(jobId, node),
       free: (jobId, node) => this.#free(jobId, node),
       restarted: (jobId, node, end) => this.#tell(jobId, node, { type: 'restarted', how: RESTARTED[end] }),
       isLive: (jobId) => this.#jobs.has(jobId),
@@ -230,6 +230,17 @@ class Controller implements PushControllerService {
     this.#tell(jobId, node, { type: 'heartbeat', report: reportOn(jobId, report) });
   }
 
+  #down(jobId: string, node: string): void {
+    const job = this.#jobs.get(jobId);
+    if (job !== undefined) this.#tell(jobId, node, { type: 'down', reason: this.#whyDown(job, node) });
+  }
+
+  /** Of one without an agent it is known better than that it is silent. */
+  #whyDown({ org }: LiveJob, name: string): string {
+    const node = this.#deps.nodes.get(org.id, name);
+    return node?.via === 'ssh' ? `down: ${node.reason}` : 'down';
+  }
+
   #tell(jobId: string, node: string, event: JobNodeEvent): void {
     const job = this.#jobs.get(jobId);
     if (job !== undefined) void this.#transitions.turn(job, (turn) => turn.stepNode(node, event));
@@ -245,7 +256,7 @@ class Controller implements PushControllerService {
     for (const name of names) {
       const claim = claims.get(name) ?? { kind: 'unknown' };
       if (claim.kind === 'claimed') this.#offerable(turn, name);
-      else turn.stepNode(name, unclaimed(claim));
+      else turn.stepNode(name, this.#unclaimed(job, name, claim));
     }
   }
 
@@ -259,8 +270,21 @@ class Controller implements PushControllerService {
   #claimLate(turn: Turn, name: string): void {
     const { job } = turn;
     const claim = this.#deps.owners.claim(job.org.id, job.id, [name], true).get(name) ?? { kind: 'unknown' };
-    if (claim.kind !== 'claimed') turn.stepNode(name, unclaimed(claim));
+    if (claim.kind !== 'claimed') turn.stepNode(name, this.#unclaimed(job, name, claim));
     else if (this.#offerable(turn, name)) turn.stepNode(name, { type: 'claimed' });
+  }
+
+  #unclaimed(job: LiveJob, name: string, where: Elsewhere): JobNodeEvent {
+    switch (where.kind) {
+      case 'queued':
+        return { type: 'queued', reason: where.reason };
+      case 'busy':
+        return { type: 'unclaimed', why: 'busy', reason: `busy with job ${where.jobId}` };
+      case 'down':
+        return { type: 'unclaimed', why: 'down', reason: this.#whyDown(job, name) };
+      default:
+        return { type: 'unclaimed', why: where.kind, reason: UNCLAIMED[where.kind] };
+    }
   }
 
   /** Jobs that wait are numbered in the order in which they were started. */
@@ -299,9 +323,9 @@ class Controller implements PushControllerService {
         if (job.state.phase === 'new') this.#offerable(turn, name);
         else if (unvoted) turn.stepNode(name, { type: 'claimed' });
       } else if (unvoted) this.#claimLate(turn, name);
-      else if (job.state.phase === 'new') turn.stepNode(name, unclaimed(elsewhere(owner)));
+      else if (job.state.phase === 'new') turn.stepNode(name, this.#unclaimed(job, name, elsewhere(owner)));
       else if (owner?.kind === 'rehab') turn.stepNode(name, { type: 'restarted', how: owner.reason });
-      else turn.stepNode(name, { type: 'down' });
+      else turn.stepNode(name, { type: 'down', reason: this.#whyDown(job, name) });
     }
   }
 }
@@ -326,13 +350,7 @@ function isPatient({ spec }: LiveJob): boolean {
   return spec.waitTimeout !== undefined;
 }
 
-function unclaimed(where: Elsewhere): JobNodeEvent {
-  if (where.kind === 'queued') return { type: 'queued', reason: where.reason };
-  if (where.kind === 'busy') return { type: 'unclaimed', why: 'busy', reason: `busy with job ${where.jobId}` };
-  return { type: 'unclaimed', why: where.kind, reason: UNCLAIMED[where.kind] };
-}
-
-const UNCLAIMED = { unknown: 'unknown node', down: 'down', rehab: 'in rehab' } as const;
+const UNCLAIMED = { unknown: 'unknown node', rehab: 'in rehab' } as const;
 const RESTARTED = { clean: 'agent restarted', crash: 'node crashed', reinstalled: 'node was reinstalled' } as const;
 
 function startEvent(job: LiveJob, nodeCount: number): Record<string, unknown> {

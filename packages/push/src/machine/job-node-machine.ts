@@ -64,7 +64,7 @@ function stepUnvoted(node: JobNode, event: JobNodeEvent, context: JobNodeContext
       return end(node, 'nacked', reason, 'idle', [vote('failure')]);
     }
     case 'down':
-      return end(node, 'unavailable', 'down', 'rehab', [vote('down'), rehabbed]);
+      return end(node, 'unavailable', event.reason, 'rehab', [vote('down'), rehabbed]);
     case 'restarted':
       return end(node, 'unavailable', event.how, 'rehab', [vote('down'), rehabbed]);
     case 'heartbeat':
@@ -141,7 +141,7 @@ function stepReady(node: JobNode, event: JobNodeEvent, context: JobNodeContext):
         : crash(node, `refused after committing: ${event.reason}`);
     case 'down':
       return voting
-        ? end(node, 'unavailable', 'down', 'rehab', [vote('down'), rehabbed])
+        ? end(node, 'unavailable', event.reason, 'rehab', [vote('down'), rehabbed])
         : crash(node, 'down before it was started');
     case 'restarted':
       return voting

@@ -67,7 +67,7 @@ export type JobNodeEvent =
   | { readonly type: 'claimed' }
   /** It was waited for as long as the job allows. */
   | { readonly type: 'wait_over'; readonly seconds: number }
-  | { readonly type: 'down' }
+  | { readonly type: 'down'; readonly reason: string }
   | { readonly type: 'restarted'; readonly how: string }
   // from the job
   | { readonly type: 'start' }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import { run } from '../src/run.js';
-import { type ApiServer, apiServer, json } from './support/api-server.js';
+import { type Answer, type ApiServer, apiServer, json } from './support/api-server.js';
 import { testWorld } from './support/world.js';
 
 let server: ApiServer | undefined;
@@ -22,6 +22,28 @@ test('rm forgets a node whose key is gone already', async () => {
   const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
   expect(await run(['ssh-node', 'rm', 'box3', '--yes'], world), world.err()).toBe(0);
   expect(world.out()).toBe('deleted node box3\n');
+});
+
+test.each([
+  ['add', ['--host', 'h', '--user', 'u', '--key-file', 'open']],
+  ['rm', ['--yes']],
+  ['set', ['--allow', 'uptime']],
+])('%s tells who may not look, either, what a change needs', async (what, flags) => {
+  const refused =
+    (right: string): Answer =>
+    (_, response) => {
+      response.writeHead(403, { 'x-muster-error': 'forbidden', 'x-muster-fix': `It needs ${right}.` });
+      response.end(JSON.stringify({ error: 'no access' }));
+    };
+  server = await apiServer({
+    'GET /organizations/o/nodes/box1': refused('node:read'),
+    'GET /organizations/o/ssh-nodes/box1': refused('node:read'),
+    'POST /organizations/o/ssh-nodes': refused('org:admin'),
+    'PATCH /organizations/o/ssh-nodes/box1': refused('org:admin'),
+  });
+  const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' }, cwd: keys });
+  expect(await run(['ssh-node', what, 'box1', ...flags], world)).toBe(3);
+  expect(world.err()).toContain('It needs org:admin.');
 });
 
 const keys = mkdtempSync(join(tmpdir(), 'muster-keys-'));

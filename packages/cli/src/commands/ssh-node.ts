@@ -149,7 +149,7 @@ function addSet(sshNode: Command, shell: Shell): void {
     const { allow, forbid, policy } = call.options;
     const path = client.inOrg('ssh-nodes', name);
     const changed = [allow, forbid, policy].some((given) => given !== undefined);
-    const before = changed ? (await client.get<SshNode>(path)).policy : {};
+    const before = changed ? (await presently(call, name)).policy : {};
     const body = { ...bodyOf(call), ...(changed && { policy: await policyOf(call, before) }) };
     const { keyFile } = call.options;
     if (Object.keys(body).length === 0 && keyFile === undefined)
@@ -159,7 +159,7 @@ function addSet(sshNode: Command, shell: Shell): void {
     // What may be refused comes before the key, which cannot be brought back.
     let node = Object.keys(body).length === 0 ? null : await client.patch<SshNode>(path, body);
     if (key !== undefined) {
-      node ??= await client.get<SshNode>(path);
+      node ??= await presently(call, name);
       await keepKey(call, keySecretOf(name), key);
       node = await client.patch<SshNode>(path, { key_secret: keySecretOf(name) });
     }
@@ -195,7 +195,7 @@ function addRm(sshNode: Command, shell: Shell): void {
     const [name = ''] = call.args;
     const { client, options } = call;
     const path = client.inOrg('ssh-nodes', name);
-    const { key_secret: key } = await client.get<SshNode>(path);
+    const { key_secret: key } = await presently(call, name);
     const kept = key === keySecretOf(name) ? key : null;
     const withKey = `node ${name} and its key, the secret ${kept}`;
     await agreed(call, `Delete ${printable(kept === null ? `node ${name}` : withKey)}?`);
@@ -216,6 +216,21 @@ function bodyOf({ options }: Call<Flags>): object {
     ...(keySecret !== undefined && { key_secret: keySecret }),
     ...(passwordSecret !== undefined && { password_secret: passwordSecret }),
   };
+}
+
+/** As it is before a change. Who may not look at it may not change it either, and is told what a change needs. */
+async function presently({ client }: Call<object>, name: string): Promise<SshNode> {
+  const path = client.inOrg('ssh-nodes', name);
+  try {
+    return await client.get<SshNode>(path);
+  } catch (error) {
+    if (isForbidden(error)) await client.patch(path, {});
+    throw error;
+  }
+}
+
+function isForbidden(error: unknown): boolean {
+  return error instanceof RefusedError && error.code === 'forbidden';
 }
 
 /** false: it was gone already. */
@@ -272,12 +287,13 @@ async function withNewKey(
   }
 }
 
-/** Before anything is kept for it. @throws MusterError `already_exists` */
+/** Before anything is kept for it. Who may not look may not add, and is told what that needs. @throws MusterError `already_exists` */
 async function assertNew({ client }: Call<object>, name: string): Promise<void> {
   try {
     await client.get(client.inOrg('nodes', name));
   } catch (error) {
     if (error instanceof RefusedError && error.code === 'not_found') return;
+    if (isForbidden(error)) await client.post(client.inOrg('ssh-nodes'), {});
     throw error;
   }
   throw new MusterError('already_exists', { kind: 'node', name });

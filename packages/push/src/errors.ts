@@ -218,7 +218,7 @@ export const PUSH_ERRORS = declareErrors({
     status: 409,
     exit: 1,
     message: "node '{name}' is busy with job {job}",
-    fix: 'Wait for the job, abort it, or delete the node with ?force=true.',
+    fix: 'Wait for the job, abort it, or delete the node with --force (REST: ?force=true).',
   },
 });
 

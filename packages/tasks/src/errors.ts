@@ -12,13 +12,13 @@ export const TASK_ERRORS = declareErrors({
     status: 409,
     exit: 1,
     message: "nodes still have {tasks} tasks of queue '{name}'",
-    fix: 'Pause it and wait for them (`muster queue why {name}`), or delete it with ?force=true, which cancels them.',
+    fix: 'Pause it and wait for them (`muster queue why {name}`), or delete it with --force (REST: ?force=true), which cancels them.',
   },
   node_has_tasks: {
     status: 409,
     exit: 1,
     message: "node '{name}' has {tasks} tasks",
-    fix: 'Wait for them or cancel them, or delete the node with ?force=true: they are orphaned then.',
+    fix: 'Wait for them or cancel them, or delete the node with --force (REST: ?force=true): they are orphaned then.',
   },
   queue_draining: {
     status: 409,

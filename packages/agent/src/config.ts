@@ -308,10 +308,13 @@ function complaint(value: unknown, written: unknown): string {
     const found = path.reduce<unknown>((map, name) => (isMap(map) ? map[name] : undefined), written);
     return `${key}: expected ${expectedQuantity(quantity)}, got ${shown(found)}`;
   }
+  if (path[0] === 'commands' && path.length === 2) return `${key}: expected ${COMMAND_ENTRY}`;
   const expected = first.keyword === 'pattern' ? EXPECTED[String(path[0])] : undefined;
   return expected === undefined ? `${key} ${first.message}` : `${key}: expected ${expected}`;
 }
 
+const COMMAND_ENTRY =
+  'a command line, a list of a program and its arguments, or a map with shell or command_line, and perhaps match, lock, allow_env';
 const ALLOWED =
   'a whole path, as /etc/motd: that file; /srv/app/*: what is in that directory; or /srv/app/**: all below it. An asterisk stands nowhere else';
 /** In the place of a pattern, which is nothing to read. */

@@ -23,7 +23,12 @@ test.each([
   ['a number within what may be null, too', RULES, { name: 'a', ttl: 5 }, 'invalid it.ttl: must be >= 300'],
   ['a field of an object that may be null', RULES, { name: 'abcd' }, 'invalid it.name: must not have more than 3'],
   ['a field that is missing there', RULES, {}, 'invalid it.name: it is missing'],
-  ['a field that there is not', RULES, { name: 'a', x: 1 }, 'invalid it.x: there is no such field'],
+  [
+    'a field that there is not',
+    RULES,
+    { name: 'a', x: 1 },
+    'invalid it.x: there is no such field; there are ttl, name',
+  ],
   ['none of some words', EITHER, 'some', 'invalid it: must be one of all, none, a null'],
 ])('%s is refused with what it may be', (_, schema, value, message) => {
   expect(refusal(schema, value)).toContain(message);

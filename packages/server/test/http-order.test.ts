@@ -150,7 +150,10 @@ describe('query parameters that there are not are refused', () => {
     '%s',
     async (path) => {
       const answer = await server.api.get(`/organizations/default/${path}`);
-      expect([answer.status, answer.body]).toEqual([400, { error: 'invalid bogus: there is no such field' }]);
+      expect([answer.status, answer.body]).toEqual([
+        400,
+        { error: expect.stringMatching(/^invalid bogus: there is no such field/) },
+      ]);
     },
   );
 
@@ -169,7 +172,9 @@ describe('strict bodies name the field', () => {
   const put = (body: unknown) => server.api.put('/organizations/default/groups/some', body);
 
   it('an unknown field', async () => {
-    expect((await put({ user: [] })).body).toEqual({ error: 'invalid user: there is no such field' });
+    expect((await put({ user: [] })).body).toEqual({
+      error: 'invalid user: there is no such field; there are users, clients, groups, exclusive',
+    });
   });
 
   it('a wrong element in a list', async () => {

@@ -360,6 +360,8 @@ describe('adding one', () => {
     [{ policy: { commands: { x: '' } } }, 'commands'],
     [{ policy: { commands: { x: { command_line: 'x', lock: true } } } }, 'lock needs an agent'],
     [{ policy: { commands: { '/(/': 'x' } } }, 'commands./(/'],
+    [{ policy: { commands: { x: true } } }, 'invalid policy: commands.x: expected a command line, a list of a program'],
+    [{ policy: { command: {} } }, 'invalid policy.command: there is no such field; there are commands, allow_any'],
     [{ host: '-oProxyCommand=x' }, 'host'],
   ])('refuses %o', async (more, named) => {
     const { status, body } = await add('never', more);

@@ -6,21 +6,33 @@ import { MusterError } from '../errors.js';
 
 type Finding = ReturnType<ReturnType<typeof Compile>['Errors']>[number];
 
+function stepsOf(pointer: string): string[] {
+  const steps = pointer.split('/').slice(1);
+  return steps.map((step) => step.replace(/~1/g, '/').replace(/~0/g, '~'));
+}
+
 /** `/nodes/0/name` -> `nodes.0.name`. */
 function dotted(pointer: string): string {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((step) => step.replace(/~1/g, '/').replace(/~0/g, '~'))
-    .join('.');
+  return stepsOf(pointer).join('.');
 }
+
+/** The fields that there are in the object at this place of the schema, when they are few enough to be read. */
+function knownFields(schema: TSchema, place: string): string {
+  const inside = (at: unknown, step: string): unknown =>
+    typeof at === 'object' && at !== null ? Reflect.get(at, step) : undefined;
+  const properties = [...stepsOf(place), 'properties'].reduce(inside, schema);
+  const names = Object.keys(properties ?? {});
+  return names.length === 0 || names.length > MOST_KNOWN ? '' : `; there are ${names.join(', ')}`;
+}
+
+const MOST_KNOWN = 12;
 
 function named(parent: string, key: unknown): string {
   return parent === '' ? String(key) : `${parent}.${String(key)}`;
 }
 
 /** The first problem as field path and reason, in words rather than in JSON Schema's. */
-function explain(findings: readonly Finding[], part: string): MusterError {
+function explain(schema: TSchema, findings: readonly Finding[], part: string): MusterError {
   const finding =
     findings.find((one) => one.keyword === 'additionalProperties') ??
     findings.find((one) => one.keyword === 'anyOf') ??
@@ -33,7 +45,7 @@ function explain(findings: readonly Finding[], part: string): MusterError {
     case 'additionalProperties':
       return new MusterError('invalid_field', {
         field: named(at, first(params.additionalProperties)),
-        reason: 'there is no such field',
+        reason: `there is no such field${knownFields(schema, finding.schemaPath)}`,
       });
     case 'required':
       return new MusterError('invalid_field', {
@@ -42,7 +54,7 @@ function explain(findings: readonly Finding[], part: string): MusterError {
       });
     case 'anyOf': {
       const meant = meantAlternative(findings, finding);
-      if (meant !== null) return explain(meant, part);
+      if (meant !== null) return explain(schema, meant, part);
       return new MusterError('invalid_field', { field: at || part, reason: choices(findings, finding.instancePath) });
     }
     default: {
@@ -114,7 +126,7 @@ export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, http
     const converted = httpPart === 'body' ? value : Value.Convert(schema, value);
     const complete = Value.Default(schema, converted);
     if (compiled.Check(complete)) return { value: complete };
-    return { error: explain([...compiled.Errors(complete)], part) };
+    return { error: explain(schema, [...compiled.Errors(complete)], part) };
   };
 };
 
@@ -133,7 +145,7 @@ export const checkingSerializer: FastifySerializerCompiler<TSchema> = ({ schema,
     const text = JSON.stringify(data);
     const sent: unknown = JSON.parse(text);
     if (compiled.Check(sent)) return text;
-    const { message } = explain([...compiled.Errors(sent)], 'answer');
+    const { message } = explain(schema, [...compiled.Errors(sent)], 'answer');
     throw new Error(`the answer of ${url ?? 'a route'} does not fit its schema: ${message}`);
   };
 };

@@ -16,7 +16,8 @@ export function checkPolicy(policy: SshNodePolicy): void {
     if (locked === undefined) return;
     throw invalid(`commands.${locked[0]}: lock needs an agent on that node`);
   } catch (error) {
-    if (error instanceof MusterError && error.code === 'invalid_configuration') throw invalid(error.message);
+    if (error instanceof MusterError && error.code === 'invalid_configuration')
+      throw invalid(String(error.details.reason).replace(/^policy: /, ''));
     throw error;
   }
 }

@@ -160,7 +160,7 @@ describe('a node without an agent', () => {
     [
       'true',
       { env: { OTHER: 'x' } },
-      'allow_env in the policy that the server has of this node: muster ssh-node set box --policy FILE',
+      'allow_env in the policy that the server has of this node (muster ssh-node set box --policy FILE)',
     ],
   ])('refuses %s with %o', async (command, more, reason) => {
     const id = await start(command, ['box'], more);

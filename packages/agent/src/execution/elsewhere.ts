@@ -36,7 +36,7 @@ export const COMMANDS_ONLY: FilePolicy = {
 
 /** Where it is said what such a node allows. */
 export function policyAtServer(name: string): string {
-  return `the policy that the server has of this node: muster ssh-node set ${name} --policy FILE`;
+  return `the policy that the server has of this node (muster ssh-node set ${name} --policy FILE)`;
 }
 
 /** The same commands but those that the agent itself would do. */

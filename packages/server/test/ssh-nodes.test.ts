@@ -424,6 +424,17 @@ describe('adding one', () => {
     expect(await call('DELETE', '/secrets/box_key')).toMatchObject({ status: 204 });
   });
 
+  test('as it is already changes nothing, and is not audited', async () => {
+    const before = (await call('GET', '/ssh-nodes/box')).body;
+    const audited = async () => (await call('GET', '/audit?action=ssh_node.change')).body.length;
+    const changes = await audited();
+    expect(await call('PATCH', '/ssh-nodes/box', { host_key: before.host_key })).toMatchObject({
+      status: 200,
+      body: { changed_at: before.changed_at },
+    });
+    expect(await audited()).toBe(changes);
+  });
+
   test('takes no name that a node has, and no agent takes its name', async () => {
     expect(await add('box')).toMatchObject({ status: 409 });
     const token = (await call('POST', '/tokens', {})).body.token;

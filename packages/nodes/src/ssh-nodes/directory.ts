@@ -125,6 +125,11 @@ export class SshNodes {
     const changed = (Object.keys(fields) as (keyof SshNodeFields)[]).filter(
       (field) => JSON.stringify(before[field]) !== JSON.stringify(fields[field]),
     );
+    if (changed.length === 0) {
+      // What a secret holds may be new: its host is looked at again.
+      this.#listener?.set(before, before);
+      return before;
+    }
     const change = {
       orgId: org.id,
       actor: actorOf(by),

@@ -11,7 +11,7 @@ import { film } from './svg.mjs';
 
 const MUSTER = new URL('../../packages/cli/bin/muster.js', import.meta.url).pathname;
 const OUT = new URL('../../docs/terminal.svg', import.meta.url).pathname;
-const COLUMNS = 92;
+const COLUMNS = 120;
 const ROWS = 20;
 /** How long a result stands before the next command. */
 const READ_MS = 3500;

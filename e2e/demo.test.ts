@@ -39,6 +39,7 @@ test('the demo shows two push jobs, twenty tasks and a long job, exits 0 and lea
   expect(demo.stdout).toMatch(/5 nodes completed successfully/);
   expect(demo.stdout).toMatch(/Linux/);
   expect(demo.stdout).toMatch(/completed with errors|failed/);
+  expect(demo.stdout).toMatch(/^db1 +refused +the command is not allowed/m);
   expect(demo.stdout).toMatch(/^added 20 tasks to resize/m);
   expect(demo.stdout).toMatch(/^resize +open +thumbnail +8 +0 +0 +20 +0 /m);
   expect(demo.stdout).toMatch(/^1 +failed .*13\.png is still being uploaded$/m);

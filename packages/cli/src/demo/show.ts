@@ -3,6 +3,7 @@ import type { Job } from '../api.js';
 import { capturedText } from '../commands/push/captured.js';
 import { jobNodes, reasonText } from '../commands/push/job-nodes.js';
 import { watchJob } from '../commands/push/watching.js';
+import { nodeStatusWord } from '../node-words.js';
 import type { Call } from '../shell.js';
 import { summaryLines } from '../summary.js';
 
@@ -38,7 +39,7 @@ export async function showJob(call: Call<object>, job: DemoJob): Promise<Job> {
   const nodes = await jobNodes(call, id);
   const row = async (node: (typeof nodes)[number]) => [
     node.node_name,
-    node.status,
+    nodeStatusWord(node.status),
     reasonText(node),
     await firstLine(call, id, node.node_name),
   ];

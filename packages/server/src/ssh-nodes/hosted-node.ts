@@ -193,7 +193,7 @@ export class HostedNode {
 
   #host(): SshHost {
     const { name, host, port, user, hostKey } = this.#node;
-    const repin = `tell the server the new one: muster ssh-node set ${name} --host-key SHA256:…`;
+    const repin = `tell the server the new one (muster ssh-node set ${name} --host-key SHA256:…)`;
     return { what: `node ${name}`, host, port, user, hostKey, repin };
   }
 

@@ -78,8 +78,8 @@ export class Daemon {
   #handedOver = false;
   #told: { readonly facts: Facts; readonly labels: string } | null = null;
   #toldCommands: string | null = null;
-  /** What the program of the node's owner wrote last. */
-  #ownFacts: Facts = {};
+  /** What the program of the node's owner wrote last; null: it has yet to end for the first time. */
+  #ownFacts: Facts | null = null;
   #asksForFacts = false;
   #timers: Partial<Record<'facts' | 'sweep' | 'settle', Timer>> = {};
 
@@ -350,7 +350,9 @@ export class Daemon {
     }
   }
 
+  /** Without its own those that the server knows of would be gone for a moment, so the first telling waits for them. */
   #tellFacts(always: boolean): void {
+    if (this.#ownFacts === null) return;
     const facts = { ...this.#ownFacts, ...this.#setup.host.facts() };
     const { labels } = this.#settings.config;
     const text = JSON.stringify(labels);
@@ -371,11 +373,11 @@ export class Daemon {
     const { interval } = this.#settings.config.facts;
     this.#timers.facts?.cancel();
     this.#timers.facts = this.#setup.clock.after(interval * 1000, () => this.#lookAtFacts());
-    this.#tellFacts(false);
     void this.#askForFacts();
+    this.#tellFacts(false);
   }
 
-  /** One program at a time; the facts of one that fails stay as they were. */
+  /** One program at a time; the facts of one that fails stay as they were, none at first. */
   async #askForFacts(): Promise<void> {
     const { program, timeout } = this.#settings.config.facts;
     if (this.#asksForFacts) return;
@@ -386,13 +388,13 @@ export class Daemon {
     this.#asksForFacts = true;
     try {
       this.#ownFacts = await this.#setup.host.ownFacts({ program, timeoutMs: timeout * 1000 });
-      this.#tellFacts(false);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       this.#setup.logger.warn({ program }, `no facts of its own: ${why}`);
-    } finally {
-      this.#asksForFacts = false;
+      this.#ownFacts ??= {};
     }
+    this.#asksForFacts = false;
+    this.#tellFacts(false);
   }
 
   #sweep(): void {

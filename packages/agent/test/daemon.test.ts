@@ -101,6 +101,27 @@ describe('an agent and its server', () => {
     await told('c1');
   });
 
+  it('tells no facts before those of its owner’s program are known, and works meanwhile', async () => {
+    const [program, go] = [join(place.dir, 'facts'), join(place.dir, 'go')];
+    await writeFile(program, `#!/bin/sh\nuntil [ -e ${go} ]; do sleep 0.05; done\necho '{"rack": "b4"}'\n`, {
+      mode: 0o755,
+    });
+    agent = await startTestAgent(server, keys, place.dir, { allow_any: true, facts: { program } });
+    await server.message('ready');
+    await runJob('j1', 'echo x');
+    await server.message('finished');
+    expect(server.types()).not.toContain('facts');
+    await writeFile(go, '');
+    expect((await server.message('facts')).facts).toMatchObject({ rack: 'b4', os: process.platform });
+  });
+
+  it('tells the facts of its machine when its owner’s program has failed', async () => {
+    const program = join(place.dir, 'facts');
+    await writeFile(program, '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+    agent = await startTestAgent(server, keys, place.dir, { facts: { program } });
+    expect((await server.message('facts')).facts.os).toBe(process.platform);
+  });
+
   it('runs a job and tells ack, started, output and finished in this order', async () => {
     agent = await startTestAgent(server, keys, place.dir);
     await server.message('ready');

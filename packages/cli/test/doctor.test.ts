@@ -47,6 +47,21 @@ test.each([{ store: { ok: true } }, {}])('with %j in its status it is well', asy
   expect(out).toMatch(/^ok +database: stores what it is given$/m);
 });
 
+test('who may not look at nodes hears the rest all the same', async () => {
+  server = await apiServer({
+    'GET /_status': json({ status: "it's alive" }),
+    'GET /organizations/o/pushy/node_states': (_, response) => response.writeHead(403).end('{"error": ["no"]}'),
+    'POST /organizations/o/pushy/jobs/preview': json({ count: 0, nodes: [], restricted: [] }),
+    'GET /organizations/o/keys': json({ total: 0, keys: [] }),
+  });
+  const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+  expect(await run(['doctor'], world)).toBe(1);
+  expect(world.out()).toMatch(/^failed +may read: no/m);
+  expect(world.out()).toMatch(/^ok +may start: jobs$/m);
+  expect(world.out()).toMatch(/^ok +keys: /m);
+  expect(world.out()).not.toMatch(/^\w+ +nodes?:? /m);
+});
+
 describe('what ends soon', () => {
   // The server's clock is compared with it, too.
   const NOW = Date.now();

@@ -42,7 +42,7 @@ export function addDoctor(program: Command, shell: Shell): void {
   });
 }
 
-/** Each check needs the ones before it; the first failure of those ends the examination. */
+/** Without settings and a server nothing can be looked at: their failure ends the examination. */
 async function* examine(call: Call<object>): AsyncGenerator<Check> {
   const settings = await attempt('settings', () => {
     const { url, org, credentials, source } = call.settings;
@@ -82,16 +82,15 @@ async function* examine(call: Call<object>): AsyncGenerator<Check> {
   if (key !== undefined) yield serverKey(key, call.world.now());
   if (serverTime !== null && Number.isFinite(serverTime)) yield clock(call.world.now() - serverTime);
 
-  let nodes: readonly NodeState[] = [];
+  let nodes: readonly NodeState[] | null = null;
   const reading = await attempt('may read', async () => {
     nodes = await call.client.get<NodeState[]>(call.client.inOrg('pushy', 'node_states'));
     return 'nodes and jobs';
   });
   yield reading;
-  if (reading.result === 'failed') return;
   yield await mayStart(call);
   yield* keys(call);
-  yield* explain(call, nodes);
+  if (nodes !== null) yield* explain(call, nodes);
 }
 
 async function attempt(name: string, work: () => Promise<string> | string): Promise<Check> {

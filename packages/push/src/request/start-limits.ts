@@ -1,11 +1,12 @@
 import type { Clock } from '@muster/base';
 import type { Identity, Organization } from '@muster/platform/auth';
 import type { ServerConfig } from '@muster/platform/config';
-import { Budget } from '@muster/platform/upkeep';
 import { MusterError } from '../errors.js';
 import { START_LIMITS } from '../limits.js';
 import type { PushControllerService } from '../ports.js';
 import type { PushSettings } from '../repository/settings.js';
+
+const MINUTE_MS = 60_000;
 
 export interface StartLimitsDeps {
   readonly clock: Pick<Clock, 'monotonic'>;
@@ -13,15 +14,11 @@ export interface StartLimitsDeps {
   readonly controller: Pick<PushControllerService, 'unfinished'>;
 }
 
-interface Starts {
-  readonly limit: number;
-  readonly budget: Budget;
-}
-
 /** How many push jobs one user may start, and have at one time, in one organization. Starts are counted since the server has run. */
 export class StartLimits {
   readonly #deps: StartLimitsDeps;
-  readonly #starts = new Map<string, Starts>();
+  /** When each of the last minute was, by user: as many as the limit at most. */
+  readonly #starts = new Map<string, number[]>();
 
   constructor(deps: StartLimitsDeps) {
     this.#deps = deps;
@@ -47,17 +44,25 @@ export class StartLimits {
     if (limit === 0) return;
     const key = `${org.id}/${principalId}`;
     const now = this.#deps.clock.monotonic();
-    const known = this.#starts.get(key);
-    const starts =
-      known?.limit === limit ? known : { limit, budget: new Budget({ perSecond: limit / 60, burst: limit }, now) };
-    // The user who was here longest ago is forgotten first.
+    const starts = this.#starts.get(key) ?? [];
+    while (starts[0] !== undefined && starts[0] <= now - MINUTE_MS) starts.shift();
+    const first = starts.at(-limit);
+    if (first === undefined) starts.push(now);
     this.#starts.delete(key);
     this.#starts.set(key, starts);
-    const oldest = this.#starts.size > START_LIMITS.users ? this.#starts.keys().next() : undefined;
-    if (oldest?.done === false) this.#starts.delete(oldest.value);
-    if (starts.budget.spend(1, now)) return;
-    const seconds = Math.max(1, Math.ceil(starts.budget.msUntil(1) / 1000));
+    this.#forget(now - MINUTE_MS);
+    if (first === undefined) return;
+    const seconds = Math.max(1, Math.ceil((first + MINUTE_MS - now) / 1000));
     throw new MusterError('push_jobs_started', { name, limit, seconds });
+  }
+
+  /** Who has started nothing since then, and of too many users the one who was here longest ago. */
+  #forget(since: number): void {
+    for (const [key, starts] of this.#starts) {
+      const last = starts.at(-1) ?? since;
+      if (last > since && this.#starts.size <= START_LIMITS.users) return;
+      this.#starts.delete(key);
+    }
   }
 }
 

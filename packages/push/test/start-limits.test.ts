@@ -49,6 +49,24 @@ test('one user starts so many within any minute, and is told when to come again'
   expect((await start(['n1'])).headers.get('retry-after')).toBe('20');
 });
 
+test('a dry run is refused as the start would be, and counts as none', async () => {
+  await withNodes({ push: { max_running: 1, max_starts: 2 } });
+  const preview = async () => {
+    const { status, headers } = await server.send({ method: 'POST', path: 'jobs/preview', body: { nodes: ['n3'] } });
+    return [status, headers.get('x-muster-error')];
+  };
+  expect(await preview()).toEqual([200, null]);
+  for (const [node, why] of [['n1', 'push_jobs_running'] as const, ['n2', 'push_jobs_running'] as const]) {
+    const { id = '' } = await start([node]);
+    expect(await preview()).toEqual([429, why]);
+    await server.send({ method: 'PUT', path: `jobs/${id}/abort` });
+    await server.finish(id);
+  }
+  expect(await preview()).toEqual([429, 'push_jobs_started']);
+  server.clock.advance(60_000);
+  expect(await preview()).toEqual([200, null]);
+});
+
 test('an organization narrows what the server allows, also the nodes of a job; what is not given stays', async () => {
   await withNodes();
   expect((await set({ max_nodes: 2, max_running: 1 })).status).toBe(200);

@@ -24,11 +24,17 @@ export class StartLimits {
     this.#deps = deps;
   }
 
-  /** To be called when nothing but storing it stands between the user and the job. @throws MusterError `push_jobs_running`, `push_jobs_started` */
-  take(caller: Identity, org: Organization, settings: PushSettings): void {
+  /** Whether the next start would be taken now. @throws MusterError `push_jobs_running`, `push_jobs_started` */
+  check(caller: Identity, org: Organization, settings: PushSettings): void {
     const { max_running, max_starts } = this.#deps.config.push;
     this.#checkRunning(caller, org, lesser(max_running, settings.maxRunning));
-    this.#countStart(caller, org, lesser(max_starts, settings.maxStarts));
+    this.#checkStarts(caller, org, lesser(max_starts, settings.maxStarts));
+  }
+
+  /** To be called when nothing but storing it stands between the user and the job. @throws MusterError as `check` does */
+  take(caller: Identity, org: Organization, settings: PushSettings): void {
+    this.check(caller, org, settings);
+    if (lesser(this.#deps.config.push.max_starts, settings.maxStarts) > 0) this.#countStart(caller, org);
   }
 
   #checkRunning({ principalId, name }: Identity, org: Organization, limit: number): void {
@@ -40,20 +46,25 @@ export class StartLimits {
     if (running >= limit) throw new MusterError('push_jobs_running', { name, running, limit });
   }
 
-  #countStart({ principalId, name }: Identity, org: Organization, limit: number): void {
+  #checkStarts(caller: Identity, org: Organization, limit: number): void {
     if (limit === 0) return;
-    const key = `${org.id}/${principalId}`;
+    const now = this.#deps.clock.monotonic();
+    const starts = this.#starts.get(keyOf(caller, org)) ?? [];
+    const first = starts.at(-limit);
+    if (first === undefined || first <= now - MINUTE_MS) return;
+    const seconds = Math.max(1, Math.ceil((first + MINUTE_MS - now) / 1000));
+    throw new MusterError('push_jobs_started', { name: caller.name, limit, seconds });
+  }
+
+  #countStart(caller: Identity, org: Organization): void {
+    const key = keyOf(caller, org);
     const now = this.#deps.clock.monotonic();
     const starts = this.#starts.get(key) ?? [];
     while (starts[0] !== undefined && starts[0] <= now - MINUTE_MS) starts.shift();
-    const first = starts.at(-limit);
-    if (first === undefined) starts.push(now);
+    starts.push(now);
     this.#starts.delete(key);
     this.#starts.set(key, starts);
     this.#forget(now - MINUTE_MS);
-    if (first === undefined) return;
-    const seconds = Math.max(1, Math.ceil((first + MINUTE_MS - now) / 1000));
-    throw new MusterError('push_jobs_started', { name, limit, seconds });
   }
 
   /** Who has started nothing since then, and of too many users the one who was here longest ago. */
@@ -64,6 +75,10 @@ export class StartLimits {
       this.#starts.delete(key);
     }
   }
+}
+
+function keyOf({ principalId }: Identity, { id }: Organization): string {
+  return `${id}/${principalId}`;
 }
 
 /** An organization narrows what the server allows; 0: any number. */

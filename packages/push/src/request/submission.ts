@@ -32,7 +32,7 @@ export interface SubmissionDeps extends TargetDeps {
   readonly random: (bytes: number) => Uint8Array;
   readonly config: ServerConfig;
   readonly files: Pick<PushFiles, 'named'>;
-  readonly limits: Pick<StartLimits, 'take'>;
+  readonly limits: Pick<StartLimits, 'check' | 'take'>;
   readonly secrets: Pick<Secrets, 'usable'>;
 }
 

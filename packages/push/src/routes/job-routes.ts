@@ -120,6 +120,7 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
       const { chosen, settings } = await admitNodes(deps, caller, organization, wanted);
       const nodes = [...chosen.allowed, ...chosen.denied].sort();
       const { needs } = await policyNeeds(deps, organization, nodes);
+      if (needs.length === 0) deps.limits.check(caller, organization, settings);
       const whole = forecast(deps, organization, chosen, wanted);
       const counts = tallied(nodes.length, whole);
       const { after, limit = nodes.length } = query;

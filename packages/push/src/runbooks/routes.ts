@@ -155,7 +155,7 @@ export function runbookRoutes(app: App, { runbooks, approvals, auth }: RunbookRo
     },
     handler: async (request) => {
       const plan = await planned(request);
-      const { chosen, preview, quorum, approval } = await runbooks.forecast(request.organization, plan);
+      const { chosen, preview, quorum, approval } = await runbooks.forecast(request.caller, request.organization, plan);
       return planView(plan, chosen, { ...preview, quorum, approval });
     },
   });

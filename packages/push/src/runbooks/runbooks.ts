@@ -261,8 +261,9 @@ export class Runbooks {
     return this.#deps.secrets.seal(runOwner(org.id, id), all);
   }
 
-  /** On which nodes it would run now, and what they would say to it by what is known of them. */
+  /** On which nodes it would run now, and what they would say to it by what is known of them. @throws MusterError when its start would be refused */
   async forecast(
+    caller: Identity,
     org: Organization,
     { request, author, asked }: Plan,
   ): Promise<{ chosen: ChosenNodes; preview: Preview; quorum: QuorumVerdict; approval: boolean }> {
@@ -275,7 +276,9 @@ export class Runbooks {
     const { needs } = await policyNeeds(submission, org, nodes);
     const approval = asked !== null || needs.length > 0;
     const preview = forecast(previews, org, chosen, wish);
-    const usual = defaultQuorum(await pushSettings(store.read, org.id));
+    const settings = await pushSettings(store.read, org.id);
+    if (!approval) submission.limits.check(caller, org, settings);
+    const usual = defaultQuorum(settings);
     const quorum = judgeQuorum(request, nodes.length, tallied(nodes.length, preview), usual);
     return { chosen, preview, quorum, approval };
   }

@@ -150,6 +150,19 @@ describe('revoked keys', () => {
       expect(server?.received.map(({ method }) => method)).toEqual(['GET', 'POST']);
     });
 
+    test('one that was revoked before, and that nobody has, is told as such', async () => {
+      const again = { fingerprint: FIRST, held_by: [], already: true, listed: true, kept_by: [] };
+      server = await apiServer({
+        'GET /organizations/o/keys': json({ total: 0, keys: [] }),
+        'GET /organizations/o/revoked_keys': json({ total: 1, keys: [entry(FIRST)] }),
+        'POST /organizations/o/revoked_keys': json({ keys: [again] }),
+      });
+      const world = worldOf();
+      expect(await run(['key', 'revoke', FIRST.slice(0, 10), '--yes'], world), world.err()).toBe(0);
+      expect(revoked()).toEqual({ keys: [{ fingerprint: FIRST }] });
+      expect(world.out()).toContain(`already revoked ${FIRST}: `);
+    });
+
     test('it may be registered again', async () => {
       const world = await start();
       expect(await run(['key', 'unrevoke', '2986bb8e95'], world)).toBe(0);

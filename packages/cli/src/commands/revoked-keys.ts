@@ -150,14 +150,23 @@ function keeperText({ type, name }: Keeper): string {
   return name === null ? `a ${type} who is no member of this organization` : `${type} ${name}`;
 }
 
-/** Who has a key is an organization's to tell, also to those who revoke it for the whole server. */
+/**
+ * Who has a key is an organization's to tell, also to those who revoke it for the whole server. A key that nobody has may be one that
+ * was revoked before.
+ */
 function wholeOf(call: Call<RevokeFlags>): Promise<string[]> {
-  let registered: Promise<readonly Key[]> | undefined;
-  const keys = () => {
-    registered ??= everyPage<Key>(call, call.client.inOrg('keys'));
-    return registered;
+  const keys = once(() => everyPage<Key>(call, call.client.inOrg('keys')));
+  const others = once(() => everyPage<RevokedKey>(call, listOf(call)));
+  const shownBy = 'muster key list --all';
+  return Promise.all(call.args.map((given) => wholeFingerprint(given, { keys, others, shownBy })));
+}
+
+function once<T>(read: () => Promise<T>): () => Promise<T> {
+  let reading: Promise<T> | undefined;
+  return () => {
+    reading ??= read();
+    return reading;
   };
-  return Promise.all(call.args.map((given) => wholeFingerprint(given, { keys, shownBy: 'muster key list --all' })));
 }
 
 function lineOf({ options }: Call<ScopeFlags>, { fingerprint, held_by, already, listed, kept_by }: Revoked): string {

@@ -12,10 +12,10 @@ import { controllersOf, probe, requireControllers } from './execution/command-gr
 import { limitFiles } from './execution/run-limits.js';
 import { KILLED_BY_GROUP, KILLED_BY_TREE } from './execution/system-processes.js';
 import { DOCTOR_CHANNEL_MS, DOCTOR_HEARTBEAT_MS } from './limits.js';
-import { type ConfigurationAnswer, type NodeIdentity, requestConfiguration } from './link/configuration-request.js';
+import { type NodeIdentity, requestConfiguration } from './link/configuration-request.js';
 import { Connection } from './link/connection.js';
 import { http } from './link/http.js';
-import { ServerPin } from './link/server-pin.js';
+import { pinFile, ServerPin } from './link/server-pin.js';
 import { type CurveKeys, zeromqSockets } from './link/sockets.js';
 import { runFactsProgram } from './own-facts.js';
 import { livingOwner } from './pid-file.js';
@@ -84,16 +84,18 @@ export async function doctor(options: AgentOptions, clock: Clock): Promise<Diagn
     await checkFacts(known, good, warn);
     const identity = await need('key', () => loadIdentity(known));
     await checkKeyMode(known.keyFile, good, bad);
-    const serverDate = await need('server', () => reach(identity));
+    const { date: serverDate, fingerprint } = await need('server', () => reach(identity));
     good('server', `${identity.server.origin} answers`);
     checkClock(serverDate, clock.now(), good, bad);
     const curve = zeromqSockets.curveKeys();
     const pin = await need('server key', () => ServerPin.open(known.dataDir, durableFiles));
-    const { configuration } = await need(
-      'discovery',
-      (): Promise<ConfigurationAnswer> =>
-        requestConfiguration(identity, { curvePublicKey: curve.publicKey, knownKey: pin.known }, clock.now()),
-    );
+    const asking = { curvePublicKey: curve.publicKey, knownKey: pin.known };
+    const { configuration } = await requestConfiguration(identity, asking, clock.now()).catch((error: unknown) => {
+      const stranger = isRefusal(error) ? strangerText(fingerprint, pin.known, known.dataDir) : null;
+      if (stranger === null) bad('discovery', explain(error));
+      else bad('server key', stranger);
+      throw new Blocked();
+    });
     good('discovery', `the server knows this node; heartbeat every ${configuration.push_jobs.heartbeat.interval} s`);
     const serverKeys = await need('server key', async () => pin.check(configuration));
     const state =
@@ -160,13 +162,42 @@ async function checkKeyMode(file: string, good: Note, bad: Note): Promise<void> 
   else bad('key', trouble);
 }
 
-async function reach(identity: NodeIdentity): Promise<number | null> {
+interface Reached {
+  readonly date: number | null;
+  /** Of the key that the server says it has, which proves nothing; null: it says none. */
+  readonly fingerprint: string | null;
+}
+
+async function reach(identity: NodeIdentity): Promise<Reached> {
   const { server, ca } = identity;
   await lookup(server.hostname.replace(/^\[|\]$/g, ''));
   const prefix = server.pathname.replace(/\/+$/, '');
   const answer = await http({ url: new URL(`${prefix}/_status`, server), method: 'GET', headers: {}, ca });
   if (answer.status >= 500) throw new Error(`${server.origin} answers with status ${answer.status}`);
-  return answer.date;
+  return { date: answer.date, fingerprint: fingerprintIn(answer.body) };
+}
+
+function fingerprintIn(status: string): string | null {
+  try {
+    const { server_key: key } = JSON.parse(status) as { readonly server_key?: { readonly fingerprint?: unknown } };
+    return typeof key?.fingerprint === 'string' && /^[0-9a-f]{64}$/.test(key.fingerprint) ? key.fingerprint : null;
+  } catch {
+    return null;
+  }
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof MusterError && error.code === 'configuration_refused';
+}
+
+/** Of a server that refuses this node, and so does not prove how its key follows from the known one; null: it says that it has that. */
+function strangerText(said: string | null, known: string | null, dataDir: string): string | null {
+  if (said === null || known === null || said === known) return null;
+  return (
+    `the server refuses this node, and says that its key is ${said}; the node knows ${known}. If that key was not replaced ` +
+    '(muster server-key status), this is not the server that the node knows: is something between node and server that poses as it? ' +
+    `Only if the server was set up anew, remove ${pinFile(dataDir)} and enrol again with --enroll-file`
+  );
 }
 
 function checkClock(serverDate: number | null, now: number, good: Note, bad: Note): void {

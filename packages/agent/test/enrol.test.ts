@@ -3,7 +3,7 @@ import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { doctor, startAgent } from '@muster/agent';
 import { ManualClock, systemClock } from '@muster/base';
-import { generateKeyPair } from '@muster/signing';
+import { fingerprintOf, generateKeyPair } from '@muster/signing';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { groupOf } from '../src/execution/cgroup.js';
 import { ENROL_TOKEN_BYTES } from '../src/limits.js';
@@ -244,6 +244,20 @@ describe('doctor', () => {
     await writeFile(key, (await generateKeyPair()).privateKey, { mode: 0o600 });
     const { paragraph } = await doctor({ ...options(), key }, systemClock);
     expect(paragraph).toContain('Failed to authenticate');
+  });
+  it('says of a server with another key that refuses the node that it is not the known one, before it says how to enrol', async () => {
+    await (await startAgent({ ...options(), enroll: 'token' }, around)).stop();
+    const { publicKey } = await generateKeyPair();
+    await writeFile(join(options().dataDir, 'server.pub'), publicKey);
+    server.removed = true;
+    server.saysKey = fingerprintOf(publicKey);
+    expect((await doctor(options(), systemClock)).paragraph).toMatch(/discovery: .*enrol again/);
+    server.saysKey = 'e'.repeat(64);
+    const { ok, checks, paragraph } = await doctor(options(), systemClock);
+    expect([ok, checks.at(-1)?.name]).toEqual([false, 'server key']);
+    expect(paragraph).toMatch(
+      /its key is e{64}; the node knows .+ not the server that the node knows.+server\.pub and enrol/,
+    );
   });
   it('names a command channel that refuses', async () => {
     await (await startAgent({ ...options(), enroll: 'token' }, around)).stop();

@@ -336,7 +336,7 @@ export class Link {
 }
 
 const UNKNOWN_KEY =
-  ' The server knows no such node with the key in client.pem: has an admin removed the key or the node? (muster node keys NAME)';
+  ' The server knows no such node with the key in client.pem: has an admin removed the key or the node (muster node keys NAME), or is it another server (muster agent doctor)?';
 
 function isUnknown(error: unknown): boolean {
   return error instanceof MusterError && error.details.code === 'unknown_principal';

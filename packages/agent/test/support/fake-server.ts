@@ -69,6 +69,8 @@ export class FakeServer {
   #heartbeatAddress = '';
   #commandAddress = '';
   url = '';
+  /** Fingerprint of the key that its status page says it has; null: it says none. */
+  saysKey: string | null = null;
 
   static async start(options: FakeServerOptions = {}): Promise<FakeServer> {
     const server = new FakeServer(options, serverKeyPair());
@@ -189,7 +191,9 @@ export class FakeServer {
     const path = request.url ?? '';
     this.requests.push(`${request.method} ${path.split('?')[0]}`);
     for (const watcher of this.#watchers) watcher();
-    if (path === '/_status') return reply(200, { status: "it's alive" });
+    const { saysKey: fingerprint } = this;
+    if (path === '/_status')
+      return reply(200, { status: "it's alive", ...(fingerprint !== null && { server_key: { fingerprint } }) });
     if (this.refuse !== null) return reply(this.refuse.status, { error: [this.refuse.error] });
     if (path.endsWith('/enroll')) {
       const { refuseEnrolment: refused } = this;

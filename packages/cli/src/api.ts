@@ -87,6 +87,9 @@ const JOB_ENDS: Readonly<Record<Exclude<PushJobStatus, FinalPushJobStatus>, fals
     crashed: true,
   };
 
+/** `held` is no status of its own: a job that runs, and waits to be continued. */
+export const LISTED_JOB_STATUSES: readonly string[] = [...Object.keys(JOB_ENDS), 'held'];
+
 const NODE_ENDS: Readonly<Record<PushJobNodeStatus, boolean>> = {
   new: false,
   ready: false,

@@ -16,6 +16,7 @@ import {
   ofFlag,
   SELECTORS,
   type Selected,
+  STATUSES,
 } from './completion-lists.js';
 import { contextNames } from './contexts.js';
 import { createProgram } from './program.js';
@@ -64,7 +65,7 @@ function lastConditionOf(word: string): readonly [passed: string, last: string] 
 }
 
 async function candidates(
-  { choices, kind, runbook, keysOf, command }: Expected,
+  { choices, kind, runbook, keysOf, command, ofNodes }: Expected,
   word: string,
   { world, before }: { readonly world: World; readonly before: readonly string[] },
 ): Promise<readonly string[]> {
@@ -72,6 +73,7 @@ async function candidates(
   if (kind === 'context') return contextNames(world);
   if (kind === 'event attribute') return EVENT_ATTRIBUTES;
   if (kind === null) return [];
+  if (kind in STATUSES) return statuses(STATUSES[kind as keyof typeof STATUSES], word);
   const flags = flagsOf(before);
   // Whoever is about to sign in has nothing yet that says who asks.
   const settings =
@@ -81,9 +83,18 @@ async function candidates(
   if (kind === 'fingerprint') return keysOf === undefined ? [] : asking.fingerprints(keysOf);
   if (kind === 'revoked key') return asking.revokedKeys(before.includes('--server'));
   if (kind === 'key') return asking.keys(settings.credentials.user);
-  if (kind === 'command') return asking.commandWords(command ?? []);
-  if (kind !== 'parameter') return asking.candidates(kind, word);
+  if (kind === 'command') return asking.commandWords(command ?? [], ofNodes);
+  if (kind !== 'parameter') return asking.candidates(kind as ListedKind, word);
   return runbook === undefined ? [] : asking.parameters(runbook, word);
+}
+
+function statuses({ all, several }: (typeof STATUSES)[keyof typeof STATUSES], word: string): readonly string[] {
+  return several ? all.map((one) => beforeLast(word) + one) : all;
+}
+
+/** Of names with commas between them what is before the last one. */
+function beforeLast(word: string): string {
+  return word.slice(0, word.lastIndexOf(',') + 1);
 }
 
 /** What may come after some words. */
@@ -97,6 +108,8 @@ interface Expected {
   readonly keysOf?: KeyOwner;
   /** The words before this one of a command of nodes. */
   readonly command?: readonly string[];
+  /** A query of the nodes that are chosen for it. */
+  readonly ofNodes?: string;
 }
 
 interface KeyOwner {
@@ -111,6 +124,7 @@ function expectedAfter(program: Command, typed: readonly string[]): Expected | n
   let place = program;
   const path: string[] = [];
   const operands: string[] = [];
+  const nodes: string[] = [];
   let run: string | undefined;
   let flag: Option | null = null;
   for (const word of words) {
@@ -121,6 +135,7 @@ function expectedAfter(program: Command, typed: readonly string[]): Expected | n
     }
     if (flag !== null) {
       if (flag.long === '--run') run = word;
+      if (flag.long === '--node') nodes.push(`name:${word}`);
       if (!flag.variadic) flag = null;
       continue;
     }
@@ -133,7 +148,9 @@ function expectedAfter(program: Command, typed: readonly string[]): Expected | n
   }
   if (end >= 0) {
     const takesCommand = place.registeredArguments.some((argument) => isOnlyFirst(argument.name()));
-    return takesCommand ? { kind: 'command', command: typed.slice(end + 1) } : null;
+    if (!takesCommand) return null;
+    const ofNodes = operands.length > 0 ? operands.join(' ') : nodes.join(' OR ');
+    return { kind: 'command', command: typed.slice(end + 1), ...(ofNodes !== '' && { ofNodes }) };
   }
   const runbook = path.join(' ') === 'runbook run' ? operands[0] : run;
   const next = flag ?? place.registeredArguments[operands.length] ?? lastVariadic(place, operands.length);
@@ -182,6 +199,7 @@ class Asking {
     if (kind === 'node') return this.#nodes(word);
     if (kind === 'node column') return this.#columns(word);
     if (kind in EITHER) return this.#either(EITHER[kind as keyof typeof EITHER], word);
+    if (kind === 'node query') return this.#nodeQuery(word);
     return kind in SELECTORS
       ? this.#selector(SELECTORS[kind as keyof typeof SELECTORS], word)
       : this.#names(LISTS[kind as keyof typeof LISTS]);
@@ -231,7 +249,7 @@ class Asking {
 
   /** Of names with commas between them the last one. */
   async #columns(word: string): Promise<readonly string[]> {
-    const before = word.slice(0, word.lastIndexOf(',') + 1);
+    const before = beforeLast(word);
     const selected = SELECTORS['node query'];
     const rows = await this.#rows(selected, { limit: SAMPLE });
     return unique([...NODE_COLUMNS, ...rows.flatMap(selected.others)]).map((name) => before + name);
@@ -242,10 +260,10 @@ class Asking {
     return rows.map((row) => String(row[list.named]));
   }
 
-  /** The next words of commands that nodes say they allow, after these. */
-  async commandWords(before: readonly string[]): Promise<readonly string[]> {
+  /** The next words of commands that nodes say they allow, after these. @param q Those nodes; undefined: all */
+  async commandWords(before: readonly string[], q: string | undefined): Promise<readonly string[]> {
     const path = this.#client.inOrg('pushy', 'commands');
-    const request = { query: { limit: MOST }, signal: this.#signal };
+    const request = { query: { q, limit: MOST }, signal: this.#signal };
     const { commands } = (await this.#client.json('GET', path, request)) as CommandCounts;
     const said = commands.filter(({ pattern }) => pattern === null).map(({ name }) => name.split(' '));
     const following = said.filter((words) => before.every((word, at) => words[at] === word));
@@ -264,6 +282,12 @@ class Asking {
     return (parameters[name]?.choices ?? []).map((choice) => `${name}=${choice}`);
   }
 
+  /** A word alone is the name of a node. */
+  async #nodeQuery(word: string): Promise<readonly string[]> {
+    const conditions = await this.#selector(SELECTORS['node query'], word);
+    return PLAIN.test(word) ? [...conditions, ...(await this.#nodes(word))] : conditions;
+  }
+
   /** `ro` is the beginning of an attribute, `role:we` of a value. */
   async #selector(selected: Selected, word: string): Promise<readonly string[]> {
     const [, attribute, value = ''] = /^([\w.-]+):(.*)$/.exec(word) ?? [];
@@ -278,10 +302,11 @@ class Asking {
   }
 
   async #rows(
-    { path, rows }: Pick<Named, 'path' | 'rows'>,
+    { path, rows, ofServer }: Pick<Named, 'path' | 'rows' | 'ofServer'>,
     query: Readonly<Record<string, string | number>>,
   ): Promise<readonly Row[]> {
-    const answer = await this.#client.json('GET', this.#client.inOrg(...path), { query, signal: this.#signal });
+    const url = ofServer === true ? pathOf(...path) : this.#client.inOrg(...path);
+    const answer = await this.#client.json('GET', url, { query, signal: this.#signal });
     return (rows === undefined ? answer : (answer as Row)[rows]) as readonly Row[];
   }
 }

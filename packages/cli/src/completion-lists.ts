@@ -1,11 +1,16 @@
 /** What of a command line only the server knows, and which lists of its have it. */
 
+import { LISTED_JOB_STATUSES } from './api.js';
+import { NODE_STATUSES } from './summary.js';
+
 type Row = Readonly<Record<string, unknown>>;
 
 /** Rows come as a list, or as this member of an object. */
 interface Listed {
   readonly path: readonly string[];
   readonly rows?: 'nodes' | 'result' | 'tasks';
+  /** The list is not one of an organization. */
+  readonly ofServer?: true;
 }
 
 /** Those of one kind. */
@@ -32,6 +37,7 @@ export const LISTS = {
   message: { path: ['job-messages'], named: 'id' },
   'node group': { path: ['node_groups'], named: 'name' },
   notification: { path: ['notifications'], named: 'name' },
+  organization: { path: ['organizations'], named: 'name', ofServer: true },
   'push job': { path: ['pushy', 'jobs'], named: 'id', newest: true },
   queue: { path: ['queues'], named: 'name' },
   rule: { path: ['rules'], named: 'name' },
@@ -125,12 +131,20 @@ export const EITHER = {
   principal: ['user', 'node', 'service'],
 } as const satisfies Readonly<Record<string, readonly ('node' | keyof typeof LISTS)[]>>;
 
+/** What is one of a few, or, where `several` says so, some of them with commas between. */
+export const STATUSES = {
+  'job statuses': { all: LISTED_JOB_STATUSES, several: true },
+  'node status': { all: NODE_STATUSES, several: false },
+  'node statuses': { all: NODE_STATUSES, several: true },
+} as const;
+
 /** What lists of the server have. */
 export type ListedKind = 'node' | 'node column' | keyof typeof EITHER | keyof typeof LISTS | keyof typeof SELECTORS;
 
 /** What a word of a command line may be: of the server, of this machine, of a runbook, of whoever has keys. */
 export type Kind =
   | ListedKind
+  | keyof typeof STATUSES
   | 'context'
   | 'parameter'
   | 'fingerprint'
@@ -178,6 +192,8 @@ const OF_COMMAND: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
   'key unrevoke': { fingerprint: 'revoked key' },
   node: { name: 'node' },
   'node-group': { name: 'node group' },
+  org: { name: 'organization' },
+  'org add-user': {},
   'org rm-user': { name: 'user' },
   push: { job: 'push job' },
   service: { name: 'service' },
@@ -191,6 +207,7 @@ const FLAGS: Readonly<Record<string, Kind>> = {
   '--columns': 'node column',
   '--context': 'context',
   '--from-job': 'push job',
+  '--job-status': 'node statuses',
   '--key-secret': 'secret',
   '--node': 'node',
   '--node-group': 'node group',
@@ -222,7 +239,8 @@ const FLAGS_OF_COMMAND: Readonly<Record<string, Readonly<Record<string, Kind>>>>
   login: { '--issuer': 'issuer to sign in at' },
   'node-group': NAMES,
   notification: { '--on': 'event attribute' },
-  'push list': { '--user': 'user' },
+  'push list': { '--status': 'job statuses', '--user': 'user' },
+  'push rerun': { '--status': 'node status' },
   rule: { '--on': 'event attribute' },
   secret: { ...NAMES, '--client': 'service' },
   user: { '--group': 'group' },

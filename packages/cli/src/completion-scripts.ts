@@ -1,15 +1,20 @@
-import type { Command } from 'commander';
+import type { Command, Option } from 'commander';
 
 interface Word {
   readonly word: string;
   readonly about: string;
 }
 
+interface Flag extends Word {
+  /** What stands behind it: nothing, something that may be a file, or what is none. */
+  readonly takes: 'nothing' | 'file' | 'text';
+}
+
 /** What may follow one command. `path` is without `muster`. */
 interface Place {
   readonly path: readonly string[];
   readonly children: readonly Word[];
-  readonly flags: readonly Word[];
+  readonly flags: readonly Flag[];
 }
 
 function places(program: Command): Place[] {
@@ -20,7 +25,9 @@ function places(program: Command): Place[] {
     const flags = help
       .visibleOptions(command)
       .flatMap((option) =>
-        option.long === undefined || option.long === null ? [] : [{ word: option.long, about: option.description }],
+        option.long === undefined || option.long === null
+          ? []
+          : [{ word: option.long, about: option.description, takes: takenBy(option) }],
       );
     found.push({ path, children: children.map((child) => ({ word: child.name(), about: child.summary() })), flags });
     for (const child of children) visit(child, [...path, child.name()]);
@@ -29,20 +36,25 @@ function places(program: Command): Place[] {
   return found;
 }
 
+function takenBy({ required, optional, flags }: Option): Flag['takes'] {
+  if (!required && !optional) return 'nothing';
+  return /[<=[](file|dir|directory|path)\W/.test(flags) ? 'file' : 'text';
+}
+
 /**
  * The words typed so far, flags left out, choose the place. What a command is about comes before its flags, which are offered where one is
  * begun or nothing else is known; what neither knows is a file.
  */
 export function bashCompletion(program: Command): string {
   const joined = (words: readonly Word[]) => words.map(({ word }) => word).join(' ');
-  const cases = places(program).map(
-    ({ path, children, flags }) =>
-      `    '${path.join(' ')}') children='${joined(children)}' flags='${joined(flags)}' ;;`,
-  );
+  const cases = places(program).map(({ path, children, flags }) => {
+    const taking = (what: Flag['takes']) => joined(flags.filter(({ takes }) => takes === what));
+    return `    '${path.join(' ')}') children='${joined(children)}' flags='${joined(flags)}' of_text='${taking('text')}' of_file='${taking('file')}' ;;`;
+  });
   return `# muster completion for bash
 _muster_ask() { mapfile -t COMPREPLY < <(muster __complete "$@" 2>/dev/null); }
 _muster() {
-  local current="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" place='' children='' flags='' word
+  local current="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" place='' children='' flags='' of_text='' of_file='' word
   local known='${knownPaths(program)}' of_nodes=''
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case "$word" in --) of_nodes=yes; break ;; -*) continue ;; esac
@@ -87,7 +99,11 @@ ${cases.join('\n')}
   case "\${COMPREPLY[*]}" in *[:=]) compopt -o nospace 2>/dev/null ;; esac
   COMPREPLY=("\${COMPREPLY[@]#"\${text:0:from}"}")
   [ -n "$quote" ] || COMPREPLY=("\${COMPREPLY[@]// /\\\\ }")
-  [ \${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -W "$children $flags" -- "$current"))
+  [ \${#COMPREPLY[@]} -gt 0 ] && return
+  # Behind a flag its value stands, and none of our words.
+  case " $of_text " in *" $before "*) compopt +o default 2>/dev/null; return ;; esac
+  case " $of_file " in *" $before "*) return ;; esac
+  COMPREPLY=($(compgen -W "$children $flags" -- "$current"))
 }
 complete -o default -F _muster muster
 `;

@@ -42,6 +42,12 @@ test('bash offers flags where one is begun, and where nothing else is known', as
   expect(await offered('muster', 'whoami', '')).toContain('--json');
 });
 
+test('bash offers no flags in the place of the value of one', async () => {
+  expect(await offered('muster', 'push', 'start', '--quorum', '')).toEqual([]);
+  expect(await offered('muster', 'push', 'start', '--script', '')).toEqual([]);
+  expect(await offered('muster', 'push', 'start', '--detach', '')).toContain('--quorum');
+});
+
 test('bash offers no flags of ours behind --, where a command of nodes stands', async () => {
   expect(await offered('muster', 'push', 'start', 'role:web', '--', '')).toEqual([]);
   expect(await offered('muster', 'push', 'start', 'role:web', '--', '-')).toEqual([]);
@@ -101,6 +107,7 @@ describe('what the server knows', () => {
   async function candidates(...words: string[]): Promise<string[]> {
     server = await apiServer({
       'GET /organizations/o/nodes': json(NODES),
+      'GET /organizations': json([{ name: 'staging' }]),
       'GET /organizations/o/node_groups': json([{ name: 'canaries' }, { name: 'rest' }]),
       'GET /organizations/o/pushy/commands': json({ commands: COMMANDS }),
       'GET /organizations/o/queues': json([{ name: 'resize' }]),
@@ -151,6 +158,20 @@ describe('what the server knows', () => {
       ['command:', 'cpus:'],
     ],
     [['push', 'start', 'role:'], ['role:web']],
+    [
+      ['push', 'start', 'we'],
+      ['web1', 'web2'],
+    ],
+    [
+      ['node', 'list', 'role:web OR w'],
+      ['role:web OR web1', 'role:web OR web2'],
+    ],
+    [['push', 'start', '--from-job', 'af01', '--job-status', 'failed,cr'], ['failed,crashed']],
+    [['push', 'rerun', 'af01', '--status', 'cr'], ['crashed']],
+    [['push', 'list', '--status', 'running,h'], ['running,held']],
+    [['org', 'set', ''], ['staging']],
+    [['org', 'create', ''], []],
+    [['org', 'add-user', ''], []],
     [
       ['node', 'list', 'name:w'],
       ['name:web1', 'name:web2'],
@@ -258,7 +279,10 @@ describe('what the server knows', () => {
       ['push', 'start', 'role:web', '--output', ''],
       ['live', 'grouped', 'none'],
     ],
-    [['push', 'start', '--when-busy=', 'w'], []],
+    [
+      ['push', 'start', '--when-busy=', 'w'],
+      ['web1', 'web2'],
+    ],
     [['push', 'start', '--when-busy', 'w'], ['wait']],
     [['completion', 'z'], ['zsh']],
     [
@@ -284,6 +308,15 @@ describe('what the server knows', () => {
     [['push', 'start', '--no'], []],
   ])('%j: %j', async (words, expected) => {
     expect(await candidates(...words)).toEqual(expected);
+  });
+
+  test.each([
+    [['push', 'start', 'web1', '--', ''], 'web1'],
+    [['push', 'start', '--node', 'web1', '--node', 'web2', '--', ''], 'name:web1 OR name:web2'],
+    [['push', 'start', '--node-group', 'rest', '--', ''], null],
+  ])('%j: commands are those of the nodes that are chosen', async (words, query) => {
+    await candidates(...words);
+    expect(server?.received.at(-1)?.query.get('q')).toBe(query);
   });
 
   test('of approvals those are offered for a decision that wait for one', async () => {

@@ -58,7 +58,7 @@ const BASE_ERRORS = declareErrors({
     status: 401,
     exit: 3,
     message: "Failed to authenticate as '{name}'. Ensure that your node_name and client key are correct.",
-    fix: 'Check organization, name and private key: there is nobody of that name whom this key belongs to.',
+    fix: 'Check organization, name and private key: there is nobody of that name whom this key belongs to, or it was revoked, which admins see: `muster key revoked`, and with `--server` those of users.',
   },
   forbidden: {
     listed: true,

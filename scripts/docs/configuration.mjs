@@ -113,9 +113,9 @@ ${table(
   [
     ['`url`', '`MUSTER_URL`', 'URL of the server'],
     ['`org`', '`MUSTER_ORG`', 'organization; `default` when absent'],
-    ['`user`', '`MUSTER_USER`', 'who signs'],
+    ['`user`', '`MUSTER_USER`', 'who signs, or whose token it is; without key and token nobody else may have signed in (`muster login`)'],
     ['`key`', '`MUSTER_KEY`', 'private key: a PEM file (relative to the settings file), or the PEM text itself'],
-    ['`token`', '`MUSTER_TOKEN`', 'a bearer token instead of user and key'],
+    ['`token`', '`MUSTER_TOKEN`', 'a bearer token instead of a key; with both nothing is done'],
     ['`ca`', '`MUSTER_CA`', 'PEM file of the authority that signed the certificate of the server, as `--ca`'],
     ['`confirm_above`', '', 'jobs on more nodes than this need `--yes`; 100 when absent'],
   ],

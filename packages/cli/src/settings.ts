@@ -7,7 +7,7 @@ import { contextFile, currentContext, mustExist } from './contexts.js';
 import { MusterError } from './errors.js';
 import { readingOf } from './files.js';
 import { CONFIRM_ABOVE, MAX_FILE_BYTES } from './limits.js';
-import { keptSignIn } from './sign-ins.js';
+import { type KeptSignIn, keptSignIn } from './sign-ins.js';
 import type { World } from './world.js';
 
 /** How requests prove who sends them. */
@@ -73,7 +73,7 @@ export function loadSettings(world: Pick<World, 'env' | 'cwd'>, flags: SettingFl
   const server = serverOf(gathered);
   return {
     ...server,
-    credentials: credentials(gathered) ?? toldOf(from('token'), () => signedIn(world, server)),
+    credentials: credentials(gathered) ?? toldOf(from('user'), () => signedIn(world, server, raw.user)),
     confirmAbove: toldOf(from('confirm_above'), () => wholeNumber(raw.confirm_above)) ?? CONFIRM_ABOVE,
   };
 }
@@ -120,7 +120,7 @@ function gather(world: Pick<World, 'env' | 'cwd'>, flags: SettingFlags): Gathere
   const ofContext = context === undefined ? undefined : `context ${context}`;
   const fromFile = file === undefined ? {} : toldOf(ofContext, () => readSettings(file));
   const fromFlags = flags.ca === undefined ? {} : { ca: resolve(cwd, flags.ca) };
-  const raw = { ...fromFile, ...withoutRival(fromFile, fromEnv), ...fromFlags };
+  const raw = { ...withoutRival(fromFile, fromEnv), ...fromEnv, ...fromFlags };
   const from = (key: SettingKey) => {
     if (key in fromFlags) return `--${key}`;
     return key in fromEnv ? variableOf(key) : ofContext;
@@ -157,11 +157,13 @@ function contextPlace(world: Pick<World, 'env' | 'cwd'>, context: string): Setti
   return { file: contextFile(world, context), context };
 }
 
-/** A token from the environment replaces a key from the file, and the other way round. */
-function withoutRival(low: Raw, high: Raw): Raw {
-  if (high.token !== undefined && high.key === undefined) delete low.key;
-  if (high.key !== undefined && high.token === undefined) delete low.token;
-  return high;
+/** What a file says, beside the environment: a token there replaces a key of the file, and the other way round. */
+function withoutRival({ key, token, ...file }: Raw, env: Raw): Raw {
+  return {
+    ...file,
+    ...(key !== undefined && env.token === undefined && { key }),
+    ...(token !== undefined && env.key === undefined && { token }),
+  };
 }
 
 function environment(env: World['env'], cwd: string): Raw {
@@ -219,9 +221,11 @@ export function readSettings(path: string): Raw {
 }
 
 /** That a server can be asked with what a context holds, as far as this machine knows. @throws MusterError `usage` */
-export function checkContext({ url, key, ca, confirm_above: confirmAbove }: SettingsOfFile): void {
+export function checkContext(settings: SettingsOfFile): void {
+  const { url, key, ca, confirm_above: confirmAbove } = settings;
   if (url === undefined) throw new MusterError('usage', { reason: 'give --url URL, or --from FILE with one' });
   serverUrl(url);
+  oneProof(settings);
   if (key !== undefined) checkPrivateKey(key);
   if (ca !== undefined) authority(ca);
   wholeNumber(confirmAbove);
@@ -269,6 +273,7 @@ function authority(pathOrText: string): string {
 
 /** null: the settings have none. */
 function credentials({ raw, from }: Gathered): Credentials | null {
+  toldOf(from('token'), () => oneProof(raw));
   if (raw.token !== undefined) {
     return { kind: 'token', token: raw.token, ...(raw.user !== undefined && { user: raw.user }) };
   }
@@ -289,10 +294,26 @@ function noCredentials(): never {
   });
 }
 
-/** What `muster login` has kept. */
-function signedIn(world: Pick<World, 'env'>, server: ServerSettings): Credentials {
+/** Two of them may be of two users. @throws MusterError `usage` */
+function oneProof({ key, token }: SettingsOfFile): void {
+  if (key !== undefined && token !== undefined)
+    throw new MusterError('usage', { reason: 'give a key or a token, not both: each says who asks' });
+}
+
+/** What `muster login` has kept. @param user Whom the settings name. */
+function signedIn(world: Pick<World, 'env'>, server: ServerSettings, user: string | undefined): Credentials {
   const kept = keptSignIn(world, server);
-  return kept === undefined ? noCredentials() : { kind: 'token', token: kept.token, user: kept.user };
+  if (kept === undefined) noCredentials();
+  mustBeOf(kept, user);
+  return { kind: 'token', token: kept.token, user: kept.user };
+}
+
+/** Nobody acts as somebody other than the one whom their settings name. @throws MusterError `usage` */
+export function mustBeOf(kept: KeptSignIn, user: string | undefined): void {
+  if (user === undefined || user === kept.user) return;
+  throw new MusterError('usage', {
+    reason: `the settings name the user ${user} without a key, and ${kept.user} is signed in: give the key of ${user}, \`muster login\` as ${user}, or take the user out of the settings`,
+  });
 }
 
 /** As a server's URL is kept: without a trailing slash. @throws MusterError `usage` */

@@ -5,6 +5,7 @@ import { generateKeyPair } from '@muster/signing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { run } from '../src/run.js';
 import { loadSettings } from '../src/settings.js';
+import { keepSignIn } from '../src/sign-ins.js';
 import { testWorld } from './support/world.js';
 
 /** `muster context`, and which settings commands then find. */
@@ -97,6 +98,7 @@ test('a context that could not be used is not kept', async () => {
   rmSync(join(home, '.muster'), { recursive: true });
   writeFileSync(join(home, 'public.pem'), publicKey);
   writeFileSync(join(home, 'bad.yaml'), 'url: foo\n');
+  writeFileSync(join(home, 'ci.token'), 'T1\n');
   const asAlice = (key: string) => ['--url', 'https://p:1', '--user', 'alice', '--key', key];
   const refused: readonly [words: readonly string[], said: string][] = [
     [['--url', 'foo'], "'foo' is not an http:// or https:// URL"],
@@ -106,12 +108,29 @@ test('a context that could not be used is not kept', async () => {
     [asAlice('public.pem'), `${home}/public.pem is not a private key: give a PEM file without a passphrase`],
     [['--url', 'https://p:1', '--ca', 'alice.pem'], `${home}/alice.pem holds no PEM certificate`],
     [['--user', 'alice'], 'give --url URL, or --from FILE with one'],
+    [[...asAlice('alice.pem'), '--token-file', 'ci.token'], 'give a key or a token, not both'],
+    [['--url', 'https://p:1', '--user', 'alice'], 'nothing proves that you are alice: give --key FILE, or'],
   ];
   for (const [words, said] of refused) {
     const { code, err } = await muster('add', 'first', ...words);
     expect([code, err]).toEqual([2, expect.stringContaining(said)]);
     expect(existsSync(join(home, '.muster'))).toBe(false);
   }
+});
+
+test('nobody acts as somebody other than the one whom a context shows', async () => {
+  const own = join(home, '.muster/contexts');
+  writeFileSync(join(own, 'both.yaml'), 'url: https://p:1\nuser: bob\nkey: ../../alice.pem\ntoken: T1\n');
+  expect(() => settings({ context: 'both' })).toThrow('context both: give a key or a token, not both');
+  writeFileSync(join(own, 'bob.yaml'), 'url: https://q:1\nuser: bob\n');
+  const carol = { url: 'https://q:1', org: 'default', issuer: 'work', user: 'carol', token: 'T2' };
+  keepSignIn({ env: { HOME: home } }, { ...carol, expires_at: '2030-01-01T00:00:00Z' });
+  const other = 'the settings name the user bob without a key, and carol is signed in: give the key of bob, ';
+  expect(() => settings({ context: 'bob' })).toThrow(`context bob: ${other}`);
+  const { err } = await muster('list');
+  expect(err).toContain(`context bob cannot be used: ${other}`);
+  writeFileSync(join(own, 'bob.yaml'), 'url: https://q:1\nuser: carol\n');
+  expect(settings({ context: 'bob' }).credentials).toMatchObject({ user: 'carol', token: 'T2' });
 });
 
 test('an error is told of where a value comes from: a context, a variable before it, or a flag', () => {

@@ -56,13 +56,17 @@ test('--config counts more than MUSTER_CONFIG, and variables count more than bot
   expect(loadSettings({ env: { MUSTER_CONFIG: a, MUSTER_ORG: 'x' }, cwd }).org).toBe('x');
 });
 
-test('a token from the environment replaces the key of the file', () => {
+test('a token from the environment replaces the key of the file, and a key its token', () => {
   const path = file('a.yaml', 'url: http://a:1\nuser: u\nkey: missing.pem\n');
   expect(loadSettings({ env: { MUSTER_TOKEN: 't' }, cwd }, { config: path }).credentials).toEqual({
     kind: 'token',
     token: 't',
     user: 'u',
   });
+  file('own.pem', 'PEM');
+  const kept = file('b.yaml', 'url: http://b:1\ntoken: b\n');
+  const env = { MUSTER_USER: 'u', MUSTER_KEY: 'own.pem' };
+  expect(loadSettings({ env, cwd }, { config: kept }).credentials).toMatchObject({ kind: 'key', user: 'u' });
 });
 
 test('without any setting the file of a server started here is used', () => {

@@ -12,7 +12,7 @@ import {
 } from '../contexts.js';
 import { MusterError } from '../errors.js';
 import { nameOf, textOf } from '../files.js';
-import { checkContext, readSettings, SETTING_KEYS, type SettingsOfFile, serverUrl } from '../settings.js';
+import { checkContext, mustBeOf, readSettings, SETTING_KEYS, type SettingsOfFile, serverUrl } from '../settings.js';
 import { type Call, clientCommand, does, type Shell, subcommand } from '../shell.js';
 import { shownToken } from '../shown-token.js';
 import { type KeptSignIn, keptSignIn } from '../sign-ins.js';
@@ -99,11 +99,11 @@ function addAdd(parent: Command, shell: Shell): void {
     .option('--from <file>', 'a settings file, whose settings are taken over')
     .option('--url <url>', 'URL of the server')
     .option('--org <name>', 'organization; default when absent')
-    .option('--user <name>', 'who signs')
+    .option('--user <name>', 'who signs, or whose token it is')
     .option('--key <file>', 'its private key, a PEM file that stays where it is')
     .option(
       '--token-file <file>',
-      'a bearer token instead of user and key, which is kept with the settings; -: standard input',
+      'a bearer token instead of a key, which is kept with the settings; -: standard input',
     )
     .addOption(new Option('--token <token>').hideHelp());
   does<AddFlags>(command, shell, async (call) => {
@@ -120,11 +120,19 @@ function addAdd(parent: Command, shell: Shell): void {
       if (value !== undefined) settings[setting] = value;
     }
     checkContext(settings);
+    checkUser(settings);
     writeContext(world, name, stringify(settings));
     if (currentContext(world) === undefined) useContext(world, name);
     const context = contextOf(world, name);
     tellDone(call, { document: context, line: `added context ${name}${context.used ? ', which is in use now' : ''}` });
   });
+}
+
+/** Whoever signs in is who asks: a name beside that would say somebody else. @throws MusterError `usage` */
+function checkUser({ user, key, token }: SettingsOfFile): void {
+  if (user === undefined || key !== undefined || token !== undefined) return;
+  const reason = `nothing proves that you are ${user}: give --key FILE, or --token-file FILE, or leave the user out and \`muster login\``;
+  throw new MusterError('usage', { reason });
 }
 
 async function tokenOf({ world, options: { token, tokenFile } }: Call<AddFlags>): Promise<string | undefined> {
@@ -162,6 +170,7 @@ function contextOf(world: World, name: string): Context {
     settings = readSettings(contextFile(world, name));
     checkContext(settings);
     signedIn = signInOf(world, settings);
+    if (signedIn !== undefined) mustBeOf(signedIn, settings.user);
   } catch (error) {
     if (!(error instanceof MusterError)) throw error;
     problem = error.message;

@@ -24,17 +24,18 @@ type Library = typeof import('openid-client');
 
 /**
  * Signs a person in by the device flow (RFC 8628): `show` tells them the code, and the provider is asked until they have entered it.
- * Returns the ID token.
+ * Returns the ID token, which the server judges.
  * @throws MusterError `provider_failed`, `sign_in_failed`
  */
 export async function deviceFlow(provider: Provider, show: (code: DeviceCode) => void): Promise<string> {
   const library = await import('openid-client');
   const failed = (reason: string, cause?: unknown) =>
     new MusterError('provider_failed', { issuer: provider.issuer, client: provider.client_id, reason }, { cause });
+  const tokens = new IdTokens();
   let config: Configuration;
   let begun: DeviceAuthorizationResponse;
   try {
-    config = await discover(library, provider);
+    config = await discover(library, provider, tokens);
     begun = await library.initiateDeviceAuthorization(config, { scope: provider.scope });
   } catch (error) {
     throw failed(reasonOf(error), error);
@@ -45,16 +46,15 @@ export async function deviceFlow(provider: Provider, show: (code: DeviceCode) =>
     whole: begun.verification_uri_complete ?? null,
     seconds: begun.expires_in,
   });
-  let idToken: string | undefined;
   try {
-    idToken = (await library.pollDeviceAuthorizationGrant(config, begun)).id_token;
+    await library.pollDeviceAuthorizationGrant(config, begun);
   } catch (error) {
     const reason = ENDED[codeOf(error)];
     if (reason === undefined) throw failed(reasonOf(error), error);
     throw new MusterError('sign_in_failed', { reason }, { cause: error });
   }
-  if (idToken === undefined) throw failed('it gives no ID token: its scope must have openid in it');
-  return idToken;
+  if (tokens.last === undefined) throw failed('it gives no ID token: its scope must have openid in it');
+  return tokens.last;
 }
 
 /** How the wait for a person ends otherwise than they should end it. */
@@ -64,13 +64,14 @@ const ENDED: Readonly<Record<string, string>> = {
   TimeoutError: 'nobody entered the code in time',
 };
 
-async function discover(library: Library, { issuer, client_id }: Provider): Promise<Configuration> {
+async function discover(library: Library, { issuer, client_id }: Provider, tokens: IdTokens): Promise<Configuration> {
   const url = new URL(issuer);
   // What is said without TLS can be read and changed on its way: only to a provider on this very machine.
   const plain = url.protocol === 'http:' && isLoopback(url.hostname);
   return library.discovery(url, client_id, undefined, library.None(), {
     timeout: PROVIDER_TIMEOUT_SECONDS,
-    [library.customFetch]: boundedFetch,
+    [library.customFetch]: async (address: string, options: object) =>
+      tokens.keptOf(await boundedFetch(address, options)),
     ...(plain && { execute: [library.allowInsecureRequests] }),
   });
 }
@@ -80,6 +81,33 @@ const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost'
 /** Is it this very machine? */
 export function isLoopback(hostname: string): boolean {
   return LOOPBACK.has(hostname);
+}
+
+/**
+ * What becomes of ID tokens that a provider gives. The library would refuse one that is not for its client in words that say neither
+ * what came nor what was expected, and no audit would have it.
+ */
+class IdTokens {
+  last: string | undefined;
+
+  /** The answer without its ID token, which is kept. */
+  async keptOf(answer: Response): Promise<Response> {
+    const { status, headers } = answer;
+    const text = await answer.text();
+    const { id_token: token, ...rest } = membersOf(text);
+    if (typeof token !== 'string') return new Response(text === '' ? null : text, { status, headers });
+    this.last = token;
+    return new Response(JSON.stringify(rest), { status, headers });
+  }
+}
+
+/** None of what is no object in JSON. */
+function membersOf(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return { ...JSON.parse(text) };
+  } catch {
+    return {};
+  }
 }
 
 /** An answer is not read further than any of a provider goes. */

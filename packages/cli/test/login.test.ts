@@ -111,6 +111,19 @@ describe('muster login', () => {
       });
   });
 
+  test.each([
+    [{ aud: 'other' }, 'jwt_for_other', 'its audience (aud) is "other", and not \'muster-cli\''],
+    [{ iss: 'https://other' }, 'invalid_jwt', "it is not of issuer 'work'"],
+    [{ exp: 1 }, 'invalid_jwt', 'it has expired'],
+  ])('by an ID token with %j is refused by the server, and that is audited', async (claims, refusal, reason) => {
+    provider.claims = { sub: '4711', preferred_username: 'alice', ...claims };
+    const { code, err } = await muster('login');
+    expect([code, err]).toEqual([3, expect.stringContaining(`the token is not accepted: ${reason}`)]);
+    await expect
+      .poll(async () => (await audit())[0])
+      .toMatchObject({ action: 'login.refuse', detail: { code: refusal } });
+  });
+
   test('says where one can sign in, and where one cannot', async () => {
     const wrong = await muster('login', '--issuer', 'play');
     expect([wrong.code, wrong.err]).toEqual([4, expect.stringContaining("nobody signs in to organization 'default'")]);
@@ -181,9 +194,6 @@ describe('the device flow', () => {
     await expect(
       deviceFlow({ issuer: `${provider.url}/x`, client_id: 'c', scope: 'openid' }, () => undefined),
     ).rejects.toThrow(`cannot sign in at ${provider.url}/x: `);
-    provider.claims = { sub: '4711', aud: 'other' };
-    provider.turns = ['signed in'];
-    await expect(flow()).rejects.toThrow(`cannot sign in at ${provider.url}: `);
   });
 
   test('speaks without TLS to nobody but this machine', async () => {

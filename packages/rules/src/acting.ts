@@ -60,6 +60,9 @@ type Outcome = Partial<
 /** How that is stored. */
 type Settle = (outcome: Outcome) => Write;
 
+/** Nothing is started before that. */
+const ASKED = { outcome: 'asked', reason: 'it waits until others agree (muster approval list)' } as const;
+
 /** Until a queue that takes no jobs now is tried again. */
 const AGAIN_MS = 10_000;
 
@@ -172,11 +175,7 @@ export class Acting {
     { settle: run, isHeld }: { readonly settle: Settle; readonly isHeld: boolean },
   ): Promise<boolean> {
     const along = (id: string, isAsked = false) => ({
-      writes: [
-        fence,
-        run({ run: id, ...(isAsked && { reason: 'it waits until others agree (muster approval list)' }) }),
-        this.#audited(rule, occasion, 'done', { run: id }),
-      ],
+      writes: [fence, run({ run: id, ...(isAsked && ASKED) }), this.#audited(rule, occasion, 'done', { run: id })],
       events: [ruleRan(rule, occasion, rule.work.kind, id)],
     });
     try {

@@ -157,8 +157,17 @@ export const RunAnswer = Type.Object({
   at: Time,
   event: Type.String({ description: 'Its type' }),
   outcome: Type.Union(
-    [Type.Literal('started'), Type.Literal('failed'), Type.Literal('skipped'), Type.Literal('waiting')],
-    { description: '`skipped`: for a calendar; `waiting`: for one, or for the queue of jobs' },
+    [
+      Type.Literal('started'),
+      Type.Literal('asked'),
+      Type.Literal('failed'),
+      Type.Literal('skipped'),
+      Type.Literal('waiting'),
+    ],
+    {
+      description:
+        '`asked`: others have to agree before it is started; `skipped`: for a calendar; `waiting`: for one, or for the queue of jobs',
+    },
   ),
   kind: Type.String(),
   run: nullable(

@@ -34,7 +34,7 @@ declare module '@muster/store' {
       position: number;
       at: number;
       event: string;
-      outcome: 'failed' | 'skipped' | 'started' | 'waiting';
+      outcome: 'asked' | 'failed' | 'skipped' | 'started' | 'waiting';
       kind: 'job' | 'runbook' | 'task';
       run: string | null;
       reason: string | null;

@@ -76,7 +76,7 @@ export interface RuleRun {
   readonly at: number;
   /** Type of the event. */
   readonly event: string;
-  readonly outcome: 'failed' | 'skipped' | 'started' | 'waiting';
+  readonly outcome: 'asked' | 'failed' | 'skipped' | 'started' | 'waiting';
   readonly kind: Work['kind'];
   /** Id of the push job, approval, task or job; null: nothing was started. */
   readonly run: string | null;

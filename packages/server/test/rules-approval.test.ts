@@ -78,19 +78,19 @@ async function grant({ approval: id, hash }: Waiting, by = admin): Promise<strin
 
 /** Makes the event happen, and answers what came of it: a push job, or an approval that waits. */
 async function happens(): Promise<'approval' | 'job'> {
-  type Run = { readonly run: string | null; readonly reason: string | null };
+  type Run = { readonly outcome: string; readonly run: string | null; readonly reason: string | null };
   const before = ((await admin.get(`${RULES}/${name}/runs`)).body as readonly Run[]).length;
   const { publicKey: public_key } = sharedKey();
   expect((await admin.post(`${ORG}/services`, { name: `v${++made}`, public_key })).status).toBe(201);
   const runs = async () => (await admin.get(`${RULES}/${name}/runs`)).body as readonly Run[];
   await expect.poll(async () => (await runs()).length).toBe(before + 1);
-  const { run, reason } = (await runs())[0] ?? { run: null, reason: null };
+  const { outcome, run, reason } = (await runs())[0] ?? { outcome: null, run: null, reason: null };
   const job = await admin.get(`${ORG}/pushy/jobs/${run}`);
   if (job.status === 200) {
-    expect(reason).toBeNull();
+    expect([outcome, reason]).toEqual(['started', null]);
     return 'job';
   }
-  expect(reason).toBe('it waits until others agree (muster approval list)');
+  expect([outcome, reason]).toEqual(['asked', 'it waits until others agree (muster approval list)']);
   expect(await approval(String(run))).toMatchObject({ kind: 'runbook', status: 'pending' });
   return 'approval';
 }

@@ -596,8 +596,8 @@ export type RuleRuns = readonly ({
   readonly at: string;
   /** Its type */
   readonly event: string;
-  /** `skipped`: for a calendar; `waiting`: for one, or for the queue of jobs */
-  readonly outcome: "started" | "failed" | "skipped" | "waiting";
+  /** `asked`: others have to agree before it is started; `skipped`: for a calendar; `waiting`: for one, or for the queue of jobs */
+  readonly outcome: "started" | "asked" | "failed" | "skipped" | "waiting";
   readonly kind: string;
   readonly run: string | null;
   readonly reason: string | null;

@@ -27,6 +27,7 @@ const RUNS = 50;
 
 const OUTCOMES: Readonly<Record<Run['outcome'], Look>> = {
   started: { glyph: 'check', word: 'started', tone: 'ok' },
+  asked: { glyph: 'clock', word: 'asked', tone: 'warn' },
   failed: { glyph: 'cross', word: 'failed', tone: 'bad' },
   skipped: { glyph: 'dash', word: 'skipped', tone: 'idle' },
   waiting: { glyph: 'clock', word: 'waiting', tone: 'warn' },

@@ -22,8 +22,9 @@ export async function check(world: RuleWorld): Promise<void> {
   const granted = new Map(toRuns.map((one) => [one.id, one]));
   const started = new Set<string>();
   for (const { run, outcome, reason } of runs) {
-    if (outcome !== 'started' || run === null) throw new Violation('started', `a run ${outcome}: ${reason}`);
-    const approval = granted.get(run);
+    const approval = granted.get(run ?? '');
+    if (run === null || outcome !== (approval === undefined ? 'started' : 'asked'))
+      throw new Violation('started', `a run ${outcome}: ${reason}`);
     if (started.has(run)) throw new Violation('once', `${run} is the work of two events`);
     started.add(run);
     if (approval !== undefined) continue;

@@ -264,8 +264,8 @@ export class Acting {
       .selectFrom('rule_runs')
       .select('at')
       .where('rule_id', '=', id)
-      // What a calendar left out stands among the runs, and was none.
-      .where('outcome', '!=', 'skipped')
+      // What a calendar left out, or could not be started, stands among the runs, and was none.
+      .where('outcome', 'not in', ['failed', 'skipped'])
       .where('at', '>', now - atMost.seconds * 1000)
       .orderBy('position', 'desc')
       .limit(atMost.runs)

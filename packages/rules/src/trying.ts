@@ -71,7 +71,7 @@ export async function tryRule(
       const verdict = judge({ id: '', atMost: rule.atMost }, null, startedAt, at);
       const { outcome, reason } = verdict.type === 'skip' ? SKIPPED : await wouldBe(rule, refused, event, at);
       counts[outcome]++;
-      if (outcome !== 'skipped') startedAt.push(at);
+      if (outcome === 'started') startedAt.push(at);
       while (startedAt.length > rule.atMost.runs) startedAt.shift();
       last.push({ position, at, type, outcome, reason });
       if (last.length > RULE_LIMITS.triedShown) last.shift();

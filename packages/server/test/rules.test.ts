@@ -269,6 +269,18 @@ describe('a rule', () => {
     await expect.poll(runs).toMatchObject([{ outcome: 'started' }, { outcome: 'skipped' }]);
   });
 
+  it('counts as a run nothing that could not be started, nor when it is tried', async () => {
+    const runbook = { name: 'greet', parameters: { who: '{target}' }, node: '{target}' };
+    const once = { task: undefined, runbook, at_most: { runs: 1, seconds: 600 } };
+    await create(once);
+    await happens();
+    await happens();
+    const failed = { outcome: 'failed', run: null };
+    await expect.poll(runs).toMatchObject([failed, failed]);
+    const tried = (await server.api.post(`${RULES}/dry-run`, { on: ON, seconds: 3600, ...once })).body;
+    expect(tried).toMatchObject({ started: 0, skipped: 0 });
+  });
+
   it('that waits starts it at the end of the calendar’s time, once, with the attributes of then, also over a restart', async () => {
     await calendar();
     await create({ not_during: ['freeze'], blackout: 'wait' });

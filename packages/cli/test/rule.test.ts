@@ -113,6 +113,7 @@ test.each([
   [['create', 'r', '--on', ON, '--run', 'a', '--queue', 'b'], 'one of'],
   [['create', 'r', '--on', ON, '--run', 'a', '--job', 'job.json'], 'one of'],
   [['create', 'r', '--on', ON, '--run', 'a', '--at-most', 'often'], 'RUNS/TIME'],
+  [['create', 'r', '--on', ON, '--run', 'a', '--at-most', '1'], "'1' is not RUNS/TIME, such as 1/10m"],
   [['create', 'r', '--on', ON, '--run', 'a', '--since', '1h'], '--dry-run'],
   [['create', 'r', '--on', ON, '--queue', 'q', '--on-node', 'n'], '--run'],
   [['set', 'r'], 'changed'],

@@ -235,7 +235,7 @@ function withFlags(command: Command): Command {
 
 function atMostOf(text: string): AtMost {
   const [runs = '', time = ''] = text.split('/');
-  if (!/^[1-9]\d*$/.test(runs)) {
+  if (!/^[1-9]\d*$/.test(runs) || time === '') {
     throw new MusterError('usage', { reason: `--at-most: '${text}' is not RUNS/TIME, such as 1/10m` });
   }
   return { runs: Number(runs), seconds: Math.ceil(durationOf('--at-most', time)) };

@@ -101,7 +101,7 @@ export const PLATFORM_ERRORS = declareErrors({
     status: 401,
     exit: 3,
     message: 'the token is not accepted: {reason}',
-    fix: 'Log in again for a new one. What is taken here: `muster issuer list`.',
+    fix: 'Log in again for a new one. What is taken here: `muster issuer list`; another claim for the user: `muster issuer set NAME --user-claim CLAIM`.',
   },
   jwt_for_other: {
     listed: true,

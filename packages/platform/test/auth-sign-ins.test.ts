@@ -167,7 +167,7 @@ describe('who signs in', () => {
     ['it was issued more than 10 minutes ago', () => idToken({ iat: undefined })],
     ["it is not of issuer 'work'", () => idToken({ iss: 'https://other' })],
     ['no key of its issuer has signed it', () => idToken({}, stranger)],
-    ['it names no user', () => idToken({ sub: '../etc' })],
+    ['it names no user: its claim sub is no name that a user can have', () => idToken({ sub: '../etc' })],
     ['it cannot be read', async () => 'a.b.c'],
   ])('is refused: %s', async (reason, made) => {
     await create();

@@ -9,11 +9,23 @@ const TENANTS = ['http://wso2.org/claims/enduserTenantId', 'tenant_id'] as const
 
 const principalName = new RegExp(PRINCIPAL_NAME);
 
-/** The user that a token is of (sheet §8.2). null: it names none that there can be. */
-export function userOf(claims: Claims, { userClaim }: Pick<Issuer, 'userClaim'>): string | null {
+/** The user that a token is of (sheet §8.2), or why it names none that there can be, without what it says. */
+export function userOf(
+  claims: Claims,
+  { userClaim }: Pick<Issuer, 'userClaim'>,
+): { readonly user: string } | { readonly reason: string } {
   const endUser = userClaim === null ? claims[END_USER] : undefined;
-  const name = endUser === undefined ? claims[userClaim ?? 'sub'] : plainName(endUser);
-  return typeof name === 'string' && principalName.test(name) ? name : null;
+  const claim = endUser === undefined ? (userClaim ?? 'sub') : END_USER;
+  const name = endUser === undefined ? claims[claim] : plainName(endUser);
+  if (typeof name === 'string' && principalName.test(name)) return { user: name };
+  return { reason: `it names no user: its claim ${claim} ${whyNoName(name)}` };
+}
+
+function whyNoName(said: unknown): string {
+  if (said === undefined || said === null) return 'is missing';
+  if (said === '') return 'is empty';
+  if (Array.isArray(said)) return 'is a list';
+  return typeof said === 'string' ? 'is no name that a user can have' : 'is no text';
 }
 
 /** `jdoe@carbon.super` and `PORTALS/jdoe` are jdoe. */

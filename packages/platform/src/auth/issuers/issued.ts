@@ -180,10 +180,17 @@ export class IssuedTokens {
     if (said !== undefined && normalTenant(said) !== normalTenant(expected)) {
       throw refused('its user is of another tenant than it is sent for');
     }
-    const user = userOf(claims, issuer);
-    if (user === null) throw refused('it names no user');
+    const named = userOf(claims, issuer);
+    if ('reason' in named) throw refused(named.reason);
     const expiresMs = (Number(claims.exp) + ISSUER_LIMITS.skewSeconds) * 1000;
-    return { organization, issuerId: issuer.id, user, roles: rolesOf(claims), hash: secretHash(token), expiresMs };
+    return {
+      organization,
+      issuerId: issuer.id,
+      user: named.user,
+      roles: rolesOf(claims),
+      hash: secretHash(token),
+      expiresMs,
+    };
   }
 }
 

@@ -24,7 +24,7 @@ export const APPROVAL_EVENTS = new OwnEvents({
         command: text('The command'),
         target: text('What the nodes are chosen by'),
         hash: text('Of everything that decides what would be started'),
-        expires_at: Type.Integer({ description: 'Milliseconds since the epoch' }),
+        expires_at: text('ISO 8601'),
       }),
     },
     'approval.agreed': {

@@ -3,6 +3,7 @@ import type { Recordable } from '@muster/platform/log';
 import { APPROVAL_EVENTS } from './event-types.js';
 import { startsJob } from './order.js';
 import type { ApprovalRow } from './repository.js';
+import { askedView } from './view.js';
 
 /** What approvals tell. */
 
@@ -15,7 +16,8 @@ export function approvalAsked(
   org: Organization,
   row: About & Pick<ApprovalRow, 'asker_name' | 'command' | 'expires_at' | 'target'>,
 ): Recordable {
-  const { command, target, hash, expires_at } = row;
+  const { command, target } = row;
+  const { hash, expires_at } = askedView(row);
   const attributes = { ...aboutOf(row), by: row.asker_name };
   return APPROVAL_EVENTS.tell('approval.asked', org, attributes, { command, target, hash, expires_at }, subjectOf(row));
 }

@@ -4,7 +4,7 @@ import { type ApprovalRow, grantsIn, needsIn } from './repository.js';
 
 const time = (ms: number): string => new Date(ms).toISOString();
 
-export function askedView({ id, hash, expires_at }: ApprovalRow) {
+export function askedView({ id, hash, expires_at }: Pick<ApprovalRow, 'expires_at' | 'hash' | 'id'>) {
   return { approval: id, hash, expires_at: time(expires_at) };
 }
 

@@ -72,6 +72,37 @@ test('show tells what would be started, who is needed, and who has agreed; nothi
   expect(out).not.toContain('\u001b');
 });
 
+test('show tells a schedule, a rule, a runbook and a script in lines, signatures short, and a quorum of one in words', async () => {
+  detail = {
+    order: {
+      quorum: { count: 1 },
+      script: { name: 'clean.sh', args: ['--all', 'a b'], signature: 'MEUCIQDabcdefghijklmnop' },
+      rule: { selector: "type = 'x'", at_most: { runs: 1, seconds: 600 }, before: null },
+      runbook: {
+        version: 2,
+        definition: { script: '#!/bin/sh\ndf\n', job: { quorum: { percent: 80 } }, files: [{ dest: '/a' }] },
+      },
+    },
+  };
+  try {
+    const { out } = await muster('show', 'a1');
+    expect(out).toMatch(/^Quorum +whoever is available$/m);
+    const lines = out.split('\n').map((line) => line.slice('Approval  '.length));
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        ...['name: clean.sh', 'args: ["--all","a b"]', 'signature: MEUCIQDabcde…'],
+        ...["selector: type = 'x'", 'at_most:', '  runs: 1', '  seconds: 600'],
+        ...['version: 2', 'definition:', '  script:', '    #!/bin/sh', '    df', '  job:', '    quorum: 80%'],
+        ...['  files:', '    - dest: /a'],
+      ]),
+    );
+    expect(out).not.toContain('before');
+    expect(out).not.toContain('{');
+  } finally {
+    detail = {};
+  }
+});
+
 test('grant asks first; where nobody can be asked, nothing is granted', async () => {
   const { code, err } = await muster('grant', 'a1');
   expect(code).not.toBe(0);

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { MusterError } from '../../errors.js';
 import { printable, printableLines } from '../../printable.js';
-import { shareText } from '../../share.js';
 import { type Call, clientCommand, does, type Shell, subcommand } from '../../shell.js';
 import { timeText } from '../../summary.js';
 import { addList as addListOf, addShow as addShowOf, agreed, tellDone } from '../resource.js';
+import { orderLines } from './order.js';
 import { addPolicy } from './policy.js';
 
 /** An approval of a list. */
@@ -102,7 +102,9 @@ function tell({ out }: Call<object>, one: ApprovalDetail): void {
     ['Target', one.target],
     ...Object.entries(one.order ?? {})
       .filter(([name, value]) => value !== null && !SHOWN_APART.includes(name))
-      .map(([name, value]): [string, string] => [titleOf(name), orderText(name, value)]),
+      .flatMap(([name, value]) =>
+        orderLines(name, value).map((line, index): [string, string] => [index === 0 ? titleOf(name) : '', line]),
+      ),
     ['Hash', one.hash],
     ...given('Decided by', one.decided_by),
     ...given('Decided', one.decided_at && timeText(one.decided_at)),
@@ -187,9 +189,4 @@ function addDeny(approval: Command, shell: Shell): void {
     const denied = await call.client.post<Approval>(call.client.inOrg('approvals', id, 'deny'), body);
     tellDone(call, { document: denied, line: `denied ${denied.id}` });
   });
-}
-
-function orderText(name: string, value: unknown): string {
-  if (typeof value === 'string') return value;
-  return name === 'quorum' && typeof value === 'object' && value !== null ? shareText(value) : JSON.stringify(value);
 }

@@ -79,3 +79,7 @@ test('without --wait no node is looked at', async () => {
   const { code, looks } = await abort({ aborted: ['a'] }, [[rehab('a')]], { argv: ['push', 'abort', 'J'] });
   expect([code, looks]).toEqual([0, 0]);
 });
+
+test('--yes is taken, as by commands that ask', async () => {
+  expect(await abort({}, [], { argv: ['push', 'abort', 'J', '--yes'] })).toMatchObject({ code: 0 });
+});

@@ -145,6 +145,10 @@ test('deny gives the reason to who asked', async () => {
   expect(posted()).toEqual([[`${APPROVALS}/a1/deny`, { reason: 'not today' }]]);
 });
 
+test('deny takes --yes as grant does, and does not ask', async () => {
+  expect(await muster('deny', 'a1', '--yes')).toMatchObject({ code: 0, out: 'denied a1\n' });
+});
+
 test('a policy says which push jobs wait, and whoever makes it has to', async () => {
   const { code, err } = await muster('policy', 'set', 'many');
   expect([code, err]).toEqual([2, expect.stringContaining('say which push jobs wait')]);

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Query } from '../client.js';
 import { MusterError } from '../errors.js';
 import type { TableLook } from '../output.js';
@@ -113,6 +113,11 @@ export function addRemove<Flags extends object = object>(
 export function tellDone(call: Call<object>, { document, line }: Done): void {
   call.out.document(document);
   call.out.line(line);
+}
+
+/** Of a command that never asks: a script need not know which ones do. */
+export function unneededYes(): Option {
+  return new Option('-y, --yes', 'changes nothing: it does not ask');
 }
 
 /** @throws MusterError `not_agreed`, `usage` where nobody can be asked */

@@ -3,7 +3,7 @@ import { MusterError } from '../../errors.js';
 import { printable, printableLines } from '../../printable.js';
 import { type Call, clientCommand, does, type Shell, subcommand } from '../../shell.js';
 import { timeText } from '../../summary.js';
-import { addList as addListOf, addShow as addShowOf, agreed, tellDone } from '../resource.js';
+import { addList as addListOf, addShow as addShowOf, agreed, tellDone, unneededYes } from '../resource.js';
 import { orderLines } from './order.js';
 import { addPolicy } from './policy.js';
 
@@ -181,7 +181,7 @@ function addDeny(approval: Command, shell: Shell): void {
     summary: 'refuse it; what you asked for yourself you take back so',
     examples: ["muster approval deny ID --reason 'not on a friday'"],
   });
-  command.option('--reason <text>', 'why, for who asked');
+  command.option('--reason <text>', 'why, for who asked').addOption(unneededYes());
   does<{ readonly reason?: string }>(command, shell, async (call) => {
     const [id = ''] = call.args;
     const { reason } = call.options;

@@ -2,6 +2,7 @@ import { EXIT } from '@muster/base';
 import type { Command } from 'commander';
 import { isFinal, type Job } from '../../api.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
+import { unneededYes } from '../resource.js';
 import { jobToChange, takesJob } from './job-id.js';
 import { tellEnd } from './job-nodes.js';
 import { nodesStopped } from './stopping.js';
@@ -14,7 +15,9 @@ export function addAbort(push: Command, shell: Shell): void {
     examples: ['muster push abort JOB', 'muster push abort JOB --wait'],
   });
   takesJob(command);
-  command.option('--wait', 'until no node runs its command any more; at most 5 minutes after the job has ended');
+  command
+    .option('--wait', 'until no node runs its command any more; at most 5 minutes after the job has ended')
+    .addOption(unneededYes());
   does<{ readonly wait?: boolean }>(command, shell, async (call) => {
     const asked = await abortJob(call, await jobToChange(call, call.args[0] ?? ''));
     if (call.options.wait !== true) {

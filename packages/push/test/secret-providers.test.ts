@@ -149,7 +149,12 @@ describe('a secret of a Vault', () => {
     'is not named by %s',
     async (reference) => {
       await started(vaultWith({ path: 'muster/{organization}' }));
-      expect((await set(reference)).status).toBe(400);
+      expect(await set(reference)).toMatchObject({
+        status: 400,
+        body: {
+          error: expect.stringContaining('invalid reference: must have words of letters, digits and _ . @ : + -'),
+        },
+      });
       expect(vault.asked).toEqual([]);
     },
   );

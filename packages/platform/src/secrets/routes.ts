@@ -3,7 +3,7 @@ import { Nothing } from '../directory/schemas.js';
 import { MusterError } from '../errors.js';
 import type { App } from '../http/route.js';
 import { SECRET_LIMITS, SECRET_NAME } from './limits.js';
-import { PROVIDER_LIMITS, REFERENCE } from './providers/limits.js';
+import { isReference, PROVIDER_LIMITS, REFERENCE_IN_WORDS } from './providers/limits.js';
 import type { SecretProviders } from './providers/providers.js';
 import type { Secret, Secrets, Source } from './secrets.js';
 
@@ -119,9 +119,8 @@ export function secretRoutes(app: App, { secrets, providers }: SecretRouteDeps):
             provider: Type.Optional(Type.String({ maxLength: SECRET_LIMITS.name, description: 'Its name' })),
             reference: Type.Optional(
               Type.String({
-                pattern: REFERENCE,
                 maxLength: PROVIDER_LIMITS.reference,
-                description: 'What it is there: of a Vault `PATH#FIELD`, of the field `value` unless it says',
+                description: `What it is there: of a Vault \`PATH#FIELD\`, of the field \`value\` unless it says; it has ${REFERENCE_IN_WORDS}`,
               }),
             ),
           },
@@ -185,7 +184,11 @@ export function secretRoutes(app: App, { secrets, providers }: SecretRouteDeps):
 function sourceOf(body: { value?: string; provider?: string; reference?: string }): Source {
   const { value, provider, reference } = body;
   if (value !== undefined && provider === undefined && reference === undefined) return { value };
-  if (value === undefined && provider !== undefined && reference !== undefined) return { provider, reference };
+  if (value === undefined && provider !== undefined && reference !== undefined) {
+    if (!isReference(reference))
+      throw new MusterError('invalid_field', { field: 'reference', reason: `must have ${REFERENCE_IN_WORDS}` });
+    return { provider, reference };
+  }
   throw new MusterError('invalid_field', { field: 'value', reason: 'give value, or provider and reference' });
 }
 

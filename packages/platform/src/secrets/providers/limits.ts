@@ -24,5 +24,12 @@ export const PROVIDER_LIMITS = {
  * Words of letters, digits and `_ . @ : + -`, separated by `/`, and after `#` a field. None begins with a dot or a dash: it is neither a
  * way out of a path nor a flag.
  */
-export const REFERENCE =
-  '^[A-Za-z0-9_@][A-Za-z0-9_.@:+-]*(?:/[A-Za-z0-9_@][A-Za-z0-9_.@:+-]*)*(?:#[A-Za-z0-9_][A-Za-z0-9_.-]*)?$';
+const REFERENCE =
+  /^[A-Za-z0-9_@][A-Za-z0-9_.@:+-]*(?:\/[A-Za-z0-9_@][A-Za-z0-9_.@:+-]*)*(?:#[A-Za-z0-9_][A-Za-z0-9_.-]*)?$/;
+
+export const REFERENCE_IN_WORDS =
+  'words of letters, digits and _ . @ : + - with / between them, and may have # and a field of letters, digits and _ . - at its end; each begins with a letter, a digit, _ or @, a field not with @';
+
+export function isReference(text: string): boolean {
+  return REFERENCE.test(text);
+}

@@ -1,7 +1,7 @@
 /** What one organization asks a provider for. */
 export interface Wanted {
   readonly organization: string;
-  /** As the secret names it; it was checked against `REFERENCE`. */
+  /** As the secret names it; it was checked (`isReference`). */
   readonly reference: string;
 }
 

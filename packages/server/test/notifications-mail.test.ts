@@ -56,6 +56,24 @@ test('a push job that fails is told by mail, once, with what happened', async ()
   expect(mail.mails).toHaveLength(1);
 });
 
+test.each([
+  ['550 no such user', { outcome: 'given_up', next_attempt: null }],
+  ['451 try later', { outcome: 'waiting', next_attempt: expect.any(String) }],
+])('mail that is refused with %s', async (refusal, outcome) => {
+  const name = `refused-${refusal.slice(0, 3)}`;
+  expect(await create(name, "type = 'no.such'")).toMatchObject({ status: 201 });
+  mail.refusal = refusal;
+  try {
+    expect((await server.api.post(`${ORG}/notifications/${name}/test`, {})).status).toBe(202);
+    const told = { ...outcome, attempts: 1, detail: expect.stringContaining(refusal) };
+    await expect
+      .poll(async () => (await server.api.get(`${ORG}/notifications/${name}/deliveries`)).body)
+      .toMatchObject([told]);
+  } finally {
+    mail.refusal = null;
+  }
+});
+
 test('a server without a mail server says that mail is only logged, and of no mail that it was delivered', async () => {
   const silent = await startTestServer();
   try {

@@ -203,8 +203,16 @@ async function sendMail(mailer: Mailer, to: string, title: string, body: string)
     return { delivered: false, code: null, detail: ONLY_LOGGED, final: true, logged: true };
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
-    return { delivered: false, code: null, detail: detail.slice(0, OUTBOUND_LIMITS.detailLength) };
+    const refused = { delivered: false, code: null, detail: detail.slice(0, OUTBOUND_LIMITS.detailLength) };
+    return isPermanent(error) ? { ...refused, final: true } : refused;
   }
+}
+
+/** The mail server has refused this mail, or its reader, for good (RFC 5321 §4.2.1), and not those who send it. */
+function isPermanent(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code, responseCode } = error as Error & { readonly code?: unknown; readonly responseCode?: unknown };
+  return typeof responseCode === 'number' && responseCode >= 500 && (code === 'EENVELOPE' || code === 'EMESSAGE');
 }
 
 function hostOf(url: string): string {

@@ -13,6 +13,8 @@ export interface TakenMail {
 /** A mail server on a real socket: it takes whatever it is brought (RFC 5321), and keeps it. */
 export class MailServer {
   readonly mails: TakenMail[] = [];
+  /** What it says to readers instead of taking mail for them, such as `550 no such user`. */
+  refusal: string | null = null;
   readonly #sockets = new Set<Socket>();
   readonly #server: Server = createServer((socket) => this.#serve(socket));
 
@@ -46,6 +48,7 @@ export class MailServer {
       }
       const [, path = ''] = /^(?:MAIL FROM|RCPT TO):<([^>]*)>/.exec(line) ?? [];
       if (line.startsWith('MAIL')) from = path;
+      if (line.startsWith('RCPT') && this.refusal !== null) return this.refusal;
       if (line.startsWith('RCPT')) to = [...to, path];
       if (line !== 'DATA') return line.startsWith('QUIT') ? '221 bye' : '250 fine';
       data = [];

@@ -33,8 +33,8 @@ number may be a fraction (\`1.5GiB\`), and upper and lower case matter. \`64K\`,
 One file (JSON or YAML, \`muster server --config FILE\`), overridden by \`MUSTER_*\` variables, overridden by flags. Keys with a
 dot are nested: \`http.listen\` is \`listen\` below \`http\`. Unknown keys, variables and flags are errors that name them.
 \`muster server --check-config\` prints the settings that would be used, durations as seconds
-and sizes as bytes, and stops. It reads certificates and their keys, too, refuses those that cannot be used, and warns of a certificate that
-has expired.
+and sizes as bytes, and stops. It reads certificates and their keys, and the key files of secrets, too, refuses those that cannot be used, and warns of a certificate that
+has expired. Names of files that do not begin with \`/\` go by the working directory of the server, not by the settings file or \`data_dir\`.
 
 \`\`\`yaml
 data_dir: /var/lib/muster
@@ -113,7 +113,11 @@ ${table(
   [
     ['`url`', '`MUSTER_URL`', 'URL of the server'],
     ['`org`', '`MUSTER_ORG`', 'organization; `default` when absent'],
-    ['`user`', '`MUSTER_USER`', 'who signs, or whose token it is; without key and token nobody else may have signed in (`muster login`)'],
+    [
+      '`user`',
+      '`MUSTER_USER`',
+      'who signs, or whose token it is; without key and token nobody else may have signed in (`muster login`)',
+    ],
     ['`key`', '`MUSTER_KEY`', 'private key: a PEM file (relative to the settings file), or the PEM text itself'],
     ['`token`', '`MUSTER_TOKEN`', 'a bearer token instead of a key; with both nothing is done'],
     ['`ca`', '`MUSTER_CA`', 'PEM file of the authority that signed the certificate of the server, as `--ca`'],

@@ -60,6 +60,12 @@ test('a data directory that is a file is refused by the name of the setting', as
   );
 });
 
+test('--check-config refuses a former key of secrets that is not there, with where it was looked for', async () => {
+  const world = testWorld();
+  expect(await run(['server', '--check-config', '--secrets-old-key-file', 'no-such.key'], world)).toBe(2);
+  expect(world.err()).toContain(`${process.cwd()}/no-such.key (secrets.old_key_file): ENOENT`);
+});
+
 test('--check-config refuses a key that does not belong to the certificate, and warns of one that has expired', async () => {
   const [cert, key] = [join(directory, 'cert.pem'), join(directory, 'key.pem')];
   const check = async () => {

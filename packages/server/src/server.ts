@@ -36,7 +36,7 @@ import { createApp, EventStreams } from '@muster/platform/http';
 import { Layers } from '@muster/platform/layers';
 import { Metrics } from '@muster/platform/metrics';
 import { createNotifications } from '@muster/platform/notifications';
-import { openSealingKey, SealingKey, type Secrets, secretRoutes } from '@muster/platform/secrets';
+import { openFormerKey, openSealingKey, type Secrets, secretRoutes } from '@muster/platform/secrets';
 import { keyFilesIn, RotatingServerKey, ServerKeyRotation, serverKeyRoutes } from '@muster/platform/server-key';
 import { createLogger } from '@muster/platform/upkeep';
 import { rekeyRuns } from '@muster/push';
@@ -115,7 +115,7 @@ export async function startServer(config: ServerConfig, options: ServerOptions =
 
 /** With another key than before: nothing that the former one sealed is left when the server listens. @throws MusterError `secret_key_unusable`, `secret_unreadable` */
 async function rekey(
-  { secrets: { old_key_file: path } }: ServerConfig,
+  config: ServerConfig,
   {
     store,
     secrets,
@@ -130,8 +130,8 @@ async function rekey(
     readonly logger: Logger;
   },
 ): Promise<void> {
-  if (path === undefined) return;
-  const former = SealingKey.open(path, { make: false });
+  const former = openFormerKey(config);
+  if (former === null) return;
   const sealed = {
     secrets: await secrets.rekey(former),
     systems: await systems.rekey(former),

@@ -29,7 +29,7 @@ export async function addServer(program: Command, shell: Shell, withFlags: boole
     .option('--config <file>', 'settings of the server, JSON or YAML')
     .option(
       '--check-config',
-      'check settings and certificates, print the settings that would be used, as JSON, and stop',
+      'check settings, certificates and key files, print the settings that would be used, as JSON, and stop',
     )
     .option('--no-workers', 'leave jobs to `muster worker`, as --jobs-slots 0 does')
     .option('--json', 'changes nothing: logs and settings are JSON anyway');
@@ -48,11 +48,13 @@ export async function addServer(program: Command, shell: Shell, withFlags: boole
 
 async function serve(call: Call<ServerFlags>): Promise<number> {
   const { expiredCertificates, loadConfig, redactConfig } = await import('@muster/platform/config');
+  const { checkKeyFiles } = await import('@muster/platform/secrets');
   const { startClusterMember, startServer } = await import('@muster/server');
   const { config: file, checkConfig, workers, json: _, ...flags } = call.options;
   const none = workers === false ? { jobsSlots: '0' } : {};
   const config = loadConfig({ file, env: call.world.env, flags: { ...flags, ...none } });
   if (checkConfig === true) {
+    checkKeyFiles(config);
     for (const warning of expiredCertificates(config, call.world.now())) call.out.note(`warning: ${warning}`);
     call.world.stdout.write(`${JSON.stringify(redactConfig(config), null, 2)}\n`);
     return EXIT.ok;

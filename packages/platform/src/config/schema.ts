@@ -222,7 +222,7 @@ export const ServerConfigSchema = Type.Object(
         secret_key_file: Type.Optional(
           Type.String({
             description:
-              'What seals secrets, and the keys of execution systems; `job-secrets.key` in data_dir when absent',
+              'File of the key that seals secrets, and the keys of execution systems; `job-secrets.key` in data_dir when absent',
           }),
         ),
         support_mail: Type.Optional(
@@ -248,7 +248,9 @@ export const ServerConfigSchema = Type.Object(
           }),
         ),
         old_key_file: Type.Optional(
-          Type.String({ description: 'A former key: what it sealed is sealed with the present one at the start' }),
+          Type.String({
+            description: 'File of a former key: what it sealed is sealed with the present one at the start',
+          }),
         ),
       },
       strict,

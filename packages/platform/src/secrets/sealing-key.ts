@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
-import { linkSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, linkSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { ServerConfig } from '../config/schema.js';
 import { MusterError } from '../errors.js';
 
@@ -37,9 +37,10 @@ export class SealingKey {
 
   /**
    * With the key of a file, which is made when it is not there and `make` says so. Only its owner may read it.
+   * @param setting That names the file.
    * @throws MusterError `secret_key_unusable`
    */
-  static open(path: string, { make }: { readonly make: boolean }): SealingKey {
+  static open(path: string, { make, setting }: { readonly make: boolean; readonly setting?: string }): SealingKey {
     try {
       if (make) makeKey(path);
       const { mode } = statSync(path);
@@ -47,7 +48,8 @@ export class SealingKey {
       return new SealingKey(keyWritten(readFileSync(path, 'utf8')));
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      throw new MusterError('secret_key_unusable', { from: path, reason }, { cause: error });
+      const from = setting === undefined ? resolve(path) : `${resolve(path)} (${setting})`;
+      throw new MusterError('secret_key_unusable', { from, reason }, { cause: error });
     }
   }
 
@@ -119,13 +121,30 @@ export function resealed(key: SealingKey, former: SealingKey, owner: string, sea
 }
 
 /** Where the key of a server comes from, as it is configured: a program, or a file, which is made where `make` says so. */
-export function openSealingKey(
-  { data_dir, secrets, jobs }: Pick<ServerConfig, 'data_dir' | 'jobs' | 'secrets'>,
-  { make }: { readonly make: boolean },
-): SealingKey {
-  const { key_command: command } = secrets;
-  if (command !== undefined) return SealingKey.printedBy(command);
-  return SealingKey.open(jobs.secret_key_file ?? join(data_dir, 'job-secrets.key'), { make });
+export function openSealingKey(config: KeyConfig, { make }: { readonly make: boolean }): SealingKey {
+  const { key_command: command } = config.secrets;
+  return command === undefined ? openKeyFile(config, make) : SealingKey.printedBy(command);
+}
+
+/** The former key; null: none is configured. @throws MusterError `secret_key_unusable` */
+export function openFormerKey({ secrets: { old_key_file: path } }: Pick<KeyConfig, 'secrets'>): SealingKey | null {
+  return path === undefined ? null : SealingKey.open(path, { make: false, setting: 'secrets.old_key_file' });
+}
+
+/** Looks at the key files that are named, without making one; programs that print a key are not run. @throws MusterError `secret_key_unusable` */
+export function checkKeyFiles(config: KeyConfig): void {
+  openFormerKey(config);
+  const { secret_key_file: path } = config.jobs;
+  const isUsed = config.secrets.key_command === undefined && path !== undefined && existsSync(path);
+  if (isUsed) openKeyFile(config, false);
+}
+
+type KeyConfig = Pick<ServerConfig, 'data_dir' | 'jobs' | 'secrets'>;
+
+function openKeyFile(config: KeyConfig, make: boolean): SealingKey {
+  const { secret_key_file: path } = config.jobs;
+  if (path === undefined) return SealingKey.open(join(config.data_dir, 'job-secrets.key'), { make });
+  return SealingKey.open(path, { make, setting: 'jobs.secret_key_file' });
 }
 
 function keyWritten(text: string): Buffer {

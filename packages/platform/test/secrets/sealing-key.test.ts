@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SealingKey } from '../../src/secrets/sealing-key.js';
+import { checkKeyFiles, openFormerKey, openSealingKey, SealingKey } from '../../src/secrets/sealing-key.js';
 
 const SECRET = { privateKey: '-----BEGIN KEY-----\nvery secret\n', password: 'ünsafe' };
 
@@ -65,6 +65,25 @@ describe('what a key seals', () => {
     }
     expect(() => SealingKey.open(open, { make: true })).toThrow('run chmod 600 on it');
     expect(readFileSync(wrong, 'utf8')).toBe('c2hvcnQ=\n');
+  });
+
+  it('a key file that cannot be used is told with where it was looked for, and which setting names it', () => {
+    const data_dir = directory;
+    const here = process.cwd();
+    const both = { data_dir, jobs: { secret_key_file: keyFile() }, secrets: { old_key_file: 'no-such.key' } };
+    const former = `${here}/no-such.key (secrets.old_key_file): ENOENT`;
+    expect(() => openFormerKey(both as never)).toThrow(former);
+    expect(() => checkKeyFiles(both as never)).toThrow(former);
+    const named = { data_dir, jobs: { secret_key_file: 'no-such.key' }, secrets: {} };
+    expect(() => openSealingKey(named as never, { make: false })).toThrow(
+      `${here}/no-such.key (jobs.secret_key_file): ENOENT`,
+    );
+    // The server makes it.
+    expect(checkKeyFiles(named as never)).toBeUndefined();
+    const wrong = keyFile();
+    writeFileSync(wrong, 'short', { mode: 0o600 });
+    const unusable = { ...named, jobs: { secret_key_file: wrong } };
+    expect(() => checkKeyFiles(unusable as never)).toThrow(`${wrong} (jobs.secret_key_file): it holds no key`);
   });
 
   it('a program may print the key; what it prints instead is told nobody', () => {

@@ -372,7 +372,7 @@ describe('waiting for busy nodes', () => {
 
   test('a job runs where it can, and on the busy node when that is free', async () => {
     await start(B, patient, ['web1', 'web2']);
-    expect(await standing(B)).toEqual(['new', `waits: busy with job ${A}`]);
+    expect(await standing(B)).toEqual(['new', 'waits: busy with another job']);
     expect(why(B)).toEqual([
       ['web1', 'node', `is busy with job ${A}`],
       ['web2', 'vote', 'was asked and has not answered'],
@@ -384,7 +384,7 @@ describe('waiting for busy nodes', () => {
     await runs(B, other);
     finish(other, B);
     expect(await standing(B, 'web2')).toEqual(['succeeded', null]);
-    expect(await standing(B)).toEqual(['new', `waits: busy with job ${A}`]);
+    expect(await standing(B)).toEqual(['new', 'waits: busy with another job']);
     finish(agent, A);
     expect(await standing(B)).toEqual(['new', null]);
     expect(agent.heard.filter((type) => type === 'prepare')).toHaveLength(2);
@@ -412,12 +412,14 @@ describe('waiting for busy nodes', () => {
     await start(C, patient);
     await start(B, patient);
     await restart();
-    expect(await standing(B)).toEqual(['new', `waits: busy with job ${A}`]);
+    expect(await standing(B)).toEqual(['new', 'waits: busy with another job']);
     agent = await returns('web1');
     agent.beat(A);
     finish(agent, A);
     await fixture.stored();
     expect(owner()).toEqual({ kind: 'job', jobId: C });
+    expect(await standing(B)).toEqual(['new', 'waits: busy with another job']);
+    expect(why(B)).toEqual([['web1', 'node', `is busy with job ${C}`]]);
     await runs(C);
     finish(agent, C);
     await fixture.stored();
@@ -427,7 +429,7 @@ describe('waiting for busy nodes', () => {
   test('it is not waited for for ever', async () => {
     await start(B, { ...patient, waitTimeout: 1 });
     fixture.clock.advance(1000);
-    expect(await standing(B)).toEqual(['nacked', `busy with job ${A}; not free within 1 s`]);
+    expect(await standing(B)).toEqual(['nacked', 'busy with another job; not free within 1 s']);
     expect(controller.isLive(B)).toBe(true);
     finish(agent, A);
     await fixture.stored();

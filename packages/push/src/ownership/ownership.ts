@@ -308,5 +308,6 @@ function queued(owned: OwnedNode, jobId: string, claim: ClaimResult): ClaimResul
   if (claim.kind !== 'busy' && claim.kind !== 'rehab') return claim;
   if (owned.waiting.length >= MAX_WAITING_JOBS) return claim;
   if (!owned.waiting.includes(jobId)) owned.waiting = [...owned.waiting, jobId];
-  return { kind: 'queued', reason: claim.kind === 'busy' ? `busy with job ${claim.jobId}` : 'in rehab' };
+  // Which job has it changes while it is waited for, and what is stored does not.
+  return { kind: 'queued', reason: claim.kind === 'busy' ? 'busy with another job' : 'in rehab' };
 }

@@ -239,7 +239,7 @@ test('options of `audit` before `verify` and `export` are not forgotten: these h
 
 test('what concerns the whole server is verified and exported with --of-server', async () => {
   const exported = file('server.jsonl', (await muster('export', '--of-server')).out);
-  const line = '1 entries in 1 seals are as they were sealed.';
+  const line = '1 entry in 1 seal is as it was sealed.';
   for (const words of [['--of-server'], [exported]]) {
     const { code, out } = await muster('verify', ...words);
     expect([code, out.split('\n')[0]]).toEqual([0, line]);

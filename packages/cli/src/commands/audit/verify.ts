@@ -68,7 +68,7 @@ export function addVerify(parent: Command, shell: Shell): void {
     }
     told(null);
     const { number: seals, hash: head } = reader.head;
-    out.line(`${reader.entries} entries in ${seals} seals are as they were sealed.`);
+    out.line(sealedText(reader.entries, seals));
     out.fields([
       ['Head', head],
       ['Key', key.fingerprint],
@@ -86,6 +86,12 @@ export function addVerify(parent: Command, shell: Shell): void {
         before: Math.max(0, (forged[0] ?? 1) - 1),
       });
   });
+}
+
+function sealedText(entries: number, seals: number): string {
+  const count = entries === 1 ? '1 entry' : `${entries} entries`;
+  const sealed = seals === 1 ? '1 seal' : `${seals} seals`;
+  return `${count} in ${sealed} ${entries === 1 ? 'is as it was' : 'are as they were'} sealed.`;
 }
 
 /**

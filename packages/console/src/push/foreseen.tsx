@@ -12,6 +12,9 @@ import { whoCan } from './who-can.js';
 import { shareOf, type Wish } from './wish.js';
 
 const MOMENT_MS = 300;
+/** Status of what a limit refuses that passes by itself, and how soon it is asked for again. */
+const LIMITED = 429;
+const LIMITED_MS = 5000;
 /** The preview follows the fleet, but reads it again at most so often. */
 const AGAIN_MS = 2000;
 
@@ -48,11 +51,14 @@ export function useForeseen(
         const preview = await api.post<JobPreview>('/pushy/jobs/preview', JSON.parse(asked), signal);
         foreseen.value = { state: 'seen', of: asked, preview };
       } catch (thrown) {
-        if (!signal.aborted) foreseen.value = { state: 'failed', error: apiError(thrown) };
+        if (signal.aborted) return;
+        const error = apiError(thrown);
+        foreseen.value = { state: 'failed', error };
+        if (error.status === LIMITED) timer = setTimeout(() => void run(), LIMITED_MS);
       }
     };
     if (foreseen.value.state !== 'seen') foreseen.value = { state: 'looking' };
-    const timer = setTimeout(() => void run(), MOMENT_MS);
+    let timer = setTimeout(() => void run(), MOMENT_MS);
     const again = throttled(AGAIN_MS, () => void run());
     look.value = again.ask;
     return () => {

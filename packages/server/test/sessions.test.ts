@@ -366,8 +366,8 @@ describe('with a cookie, output over a WebSocket', () => {
 
   it('is asked for by pages of this server', async () => {
     await signIn();
-    expect(await asked({ origin: server.url })).toEqual([404, 'not_found']);
-    expect(await asked({ 'sec-fetch-site': 'same-origin' })).toEqual([404, 'not_found']);
+    expect(await asked({ origin: server.url })).toEqual([404, 'push_job_not_found']);
+    expect(await asked({ 'sec-fetch-site': 'same-origin' })).toEqual([404, 'push_job_not_found']);
   });
 
   it.each([

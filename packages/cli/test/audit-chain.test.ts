@@ -54,16 +54,19 @@ const head = second?.seal.hash ?? '';
 
 let server: ApiServer;
 let dir: string;
+/** The last seal that the server knows of. */
+let known: number;
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), 'muster-audit-'));
+  known = sealed.length;
   const page = (seals: unknown[], organization_id = 'o1') => ({
-    ...{ organization_id, public_key: keys.publicKey, server_keys: [], seals },
+    ...{ organization_id, public_key: keys.publicKey, server_keys: [], known_seal: known, seals },
   });
   server = await apiServer({
     'GET /organizations/o/audit/seals': (request, response) =>
       json(page(sealed.slice(Number(request.query.get('after'))).slice(0, 1)))(request, response),
     'GET /audit/seals': (request, response) =>
-      json(page(request.query.get('after') === '0' ? [ofServer] : [], ''))(request, response),
+      json({ ...page(request.query.get('after') === '0' ? [ofServer] : [], ''), known_seal: 1 })(request, response),
   });
 });
 afterEach(async () => {
@@ -124,6 +127,13 @@ test('verify --json says of a broken chain where it breaks, and what is before t
   ]);
   const cut = await muster('verify', file('cut.jsonl', out.slice(0, -20)), '--json');
   expect([cut.code, JSON.parse(cut.out)]).toMatchObject([1, { broken: { seal: null } }]);
+});
+
+test('verify misses a seal that the server has made, and that is not there any more', async () => {
+  known = 3;
+  const { code, out, err } = await muster('verify');
+  expect([code, out]).toEqual([1, '']);
+  expect(err).toContain('the server knows of seal 3, and there is none after 2: the end was deleted');
 });
 
 test('verify knows a head of an earlier time, and misses one that was cut off', async () => {

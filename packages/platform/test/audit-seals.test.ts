@@ -303,6 +303,7 @@ describe('entries of the audit', () => {
       open().made(new Map([[directory.organization.id, 2]]));
       await cutOff();
       heads = open();
+      expect(await directory.auth.auditSeals.known(directory.organization.id)).toBe(2);
       await write('J4');
       await directory.auth.auditSeals.seal();
       expect(cuts).toEqual([{ orgId: directory.organization.id, last: 1, known: 2 }]);

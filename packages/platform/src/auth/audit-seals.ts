@@ -6,7 +6,6 @@ import type { Recorder } from '../log/recorder.js';
 import { entryOf, type StoredAuditEntry } from './audit.js';
 import type { AuditHeads } from './audit-heads.js';
 import type { AuditMarks } from './audit-marks.js';
-import type { Trx } from './changes.js';
 import { AUDIT_EVENTS } from './event-types.js';
 import { AUTH_LIMITS } from './limits.js';
 
@@ -210,6 +209,15 @@ export class AuditSeals {
   }
 
   /**
+   * Number of the last seal, whatever the database says: that this server has made, or that somebody has who follows the audit.
+   * @param orgId null: of what concerns the whole server.
+   */
+  async known(orgId: string | null): Promise<number> {
+    const id = orgId ?? OF_NONE;
+    return Math.max(this.#deps.heads.of(id), await lastBrought(this.#deps.store.read, id));
+  }
+
+  /**
    * Seals of an organization after this one, with their entries: as many as make a page, at least one.
    * @param orgId null: of what concerns the whole server.
    */
@@ -270,7 +278,7 @@ export function lastSeal(read: Kysely<Schema>, orgId: string) {
 }
 
 /** The last seal that arrived at somebody who follows the audit of this organization; 0: none. */
-async function lastBrought(trx: Trx, orgId: string): Promise<number> {
-  const trails = trx.selectFrom('audit_trails').select('seal').where('org_id', '=', orgId);
+async function lastBrought(read: Kysely<Schema>, orgId: string): Promise<number> {
+  const trails = read.selectFrom('audit_trails').select('seal').where('org_id', '=', orgId);
   return (await trails.orderBy('seal', 'desc').limit(1).executeTakeFirst())?.seal ?? 0;
 }

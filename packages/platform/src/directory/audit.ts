@@ -15,6 +15,8 @@ export function auditRoutes(app: App, auth: Auth): void {
     organization_id: orgId ?? OF_NONE,
     public_key: auth.auditSeals.publicKey,
     server_keys: [...auth.auditSeals.keyLinks],
+    // Before the seals: none that is made meanwhile is missed among them.
+    known_seal: await auth.auditSeals.known(orgId),
     seals: await auth.auditSeals.page(orgId, after),
   });
 

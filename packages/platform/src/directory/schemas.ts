@@ -358,6 +358,10 @@ export const AuditSealsAnswer = Type.Object({
     }),
     { description: 'How the key of the server was replaced, the oldest first: earlier seals are by earlier keys' },
   ),
+  known_seal: Type.Integer({
+    description:
+      'Number of the last seal that this server has made, or brought elsewhere; 0: of none. Where none with it follows, the end was deleted',
+  }),
   seals: Type.Array(
     Type.Object({
       seal: Type.Object({

@@ -13,6 +13,8 @@ export interface Chain {
   readonly publicKey: string;
   /** How that key came to be the server's: earlier seals are by earlier keys. */
   readonly serverKeys: readonly ServerKeyLink[];
+  /** Number of the last seal that whoever sealed knows of; 0: of none. */
+  readonly known: number;
   /** From the first seal on. */
   readonly sealed: AsyncIterable<Sealed>;
 }
@@ -27,6 +29,8 @@ interface Page {
   readonly organization_id: string;
   readonly public_key: string;
   readonly server_keys: readonly ServerKeyLink[];
+  /** An older server does not say it. */
+  readonly known_seal?: number;
   readonly seals: readonly Sealed[];
 }
 
@@ -49,8 +53,13 @@ export async function chainOfServer({ client, options }: Pick<Call<OfServer>, 'c
       page = await pageAfter(page.seals.at(-1)?.seal.number ?? 0);
     }
   }
-  const { organization_id: organizationId, public_key: publicKey, server_keys: serverKeys } = first;
-  return { organizationId, publicKey, serverKeys, sealed: sealed() };
+  const {
+    organization_id: organizationId,
+    public_key: publicKey,
+    server_keys: serverKeys,
+    known_seal: known = 0,
+  } = first;
+  return { organizationId, publicKey, serverKeys, known, sealed: sealed() };
 }
 
 /** First line of an export. */
@@ -118,7 +127,7 @@ export async function chainOfFile({ world }: Pick<Call<object>, 'world'>, file: 
   }
   // What is no link leads to no key.
   const links = serverKeys.filter((one): one is ServerKeyLink => typeof one === 'object' && one !== null);
-  return { organizationId, publicKey, serverKeys: links, sealed: sealed() };
+  return { organizationId, publicKey, serverKeys: links, known: 0, sealed: sealed() };
 }
 
 function isJson(text: string): boolean {

@@ -105,9 +105,15 @@ async function readAll(chain: Chain, reader: ChainReader, head: string | undefin
     forged.push(...entries.flatMap(forgedId));
     found ||= seal.hash === head;
   }
+  const { number: last } = reader.head;
+  if (last < chain.known)
+    throw new MusterError('audit_broken', {
+      seal: last + 1,
+      reason: `the server knows of seal ${chain.known}, and there is none after ${last}: the end was deleted`,
+    });
   if (!found)
     throw new MusterError('audit_broken', {
-      seal: reader.head.number + 1,
+      seal: last + 1,
       reason: `no seal has the hash ${head}: the end was cut off, or replaced`,
     });
 }

@@ -63,6 +63,14 @@ test('a group that wrote nothing says so, and one of which not all was kept how 
   ]);
 });
 
+test('a group whose output is not whole says so, and not that there is none', () => {
+  const nothing = { bytes: 0, kept_bytes: 0, text: '' };
+  const incomplete = '    may be incomplete, what came last did not reach the server (the server was away)';
+  const lost = result({ stdout: nothing, stderr: nothing, output_missing: 'the server was away' });
+  expect(groupLines(lost).slice(2)).toEqual([incomplete]);
+  expect(groupLines({ ...lost, stdout: result().stdout }).slice(2)).toEqual(['    hello', incomplete]);
+});
+
 describe('a difference', () => {
   const shown = (before: string, after: string) =>
     diffGroupLines(result(), lineDiff(before.split(' '), after.split(' '))).slice(2);

@@ -47,12 +47,19 @@ export function groupLines(result: Result): string[] {
     ...(isSilent(result) ? ['    (no output)'] : []),
     ...streamLines('', result.stdout),
     ...streamLines('stderr: ', result.stderr),
+    ...missingLines(result),
   ];
 }
 
 /** It wrote nothing, and that is known. */
-function isSilent({ stdout, stderr }: Result): boolean {
-  return stdout.bytes === 0 && stderr.bytes === 0;
+function isSilent({ stdout, stderr, output_missing: missing }: Result): boolean {
+  return stdout.bytes === 0 && stderr.bytes === 0 && missing === null;
+}
+
+function missingLines({ output_missing: missing }: Result): string[] {
+  return missing === null
+    ? []
+    : [`    may be incomplete, what came last did not reach the server (${printable(missing)})`];
 }
 
 /** Output that no line can be shown of. */

@@ -127,6 +127,25 @@ test('push results shows the groups; --diff what differs from the largest', asyn
   expect(diff.world.out()).toContain('\n\n1 node, succeeded  (bbbbbbbb)\n  b1\n    - hello\n    + bye\n');
 });
 
+test('push results of a job whose output was not taken shows every group with its nodes', async () => {
+  const none = { bytes: null, kept_bytes: null, text: '' };
+  const ended = (given: Partial<Result>) => result({ stdout: none, stderr: none, count: 1, ...given });
+  const results = [
+    ended({ nodes: ['a1'] }),
+    ended({ group: 'b'.repeat(32), nodes: ['b1'], status: 'failed', exit_code: 3 }),
+  ];
+  server = await apiServer({
+    [`GET ${JOB}`]: json({ id: 'J', command: 'x', status: 'complete', capture_output: false, nodes: {} }),
+    [`GET ${JOB}/results`]: json({ groups: 2, nodes: 2, results }),
+  });
+  for (const flags of [[], ['--diff']]) {
+    const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+    expect(await run(['push', 'results', 'J', ...flags], world)).toBe(0);
+    expect(world.out()).toBe('1 node, succeeded  (3f2a9c01)\n  a1\n\n1 node, failed: exit 3  (bbbbbbbb)\n  b1\n');
+    expect(world.err()).toContain('no output was taken (--no-capture)');
+  }
+});
+
 test('push results --diff tells binary outputs apart, and shows none of their bytes', async () => {
   const binary = (position: number, group: string, node: string) =>
     result({ position, group, count: 1, nodes: [node], stdout: { bytes: 3, base64: '/wAA' } });

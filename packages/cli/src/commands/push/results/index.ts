@@ -66,14 +66,14 @@ export async function showResults(
   const found = await resultsOf(call, job.id, limit);
   call.out.document(found);
   if (call.out.json) return;
-  const [largest, ...others] = found.results;
+  const captured = job.capture_output === true;
+  const [largest] = found.results;
   if (largest === undefined) call.out.line('no node has a result: none ran the command to its end');
-  else if (job.capture_output !== true)
-    call.out.note('no output was taken (--no-capture): results are exit codes alone');
-  else for (const line of groupLines(largest)) call.out.line(line);
-  for (const group of others) {
-    call.out.line();
-    const lines = diff && largest !== undefined ? await differing(call, job.id, largest, group) : groupLines(group);
+  else if (!captured) call.out.note('no output was taken (--no-capture): results are exit codes alone');
+  for (const group of found.results) {
+    if (group !== largest) call.out.line();
+    const differs = diff && captured && largest !== undefined && group !== largest;
+    const lines = differs ? await differing(call, job.id, largest, group) : groupLines(group);
     for (const line of lines) call.out.line(line);
   }
   const more = found.groups - found.results.length;

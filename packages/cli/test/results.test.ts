@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { alikeLines } from '../src/commands/push/results/compared.js';
 import { diffGroupLines, groupLines, type Result } from '../src/commands/push/results/group-lines.js';
 import { lineDiff } from '../src/commands/push/results/line-diff.js';
 import { run } from '../src/run.js';
@@ -73,7 +74,7 @@ test('a group whose output is not whole says so, and not that there is none', ()
 
 describe('a difference', () => {
   const shown = (before: string, after: string) =>
-    diffGroupLines(result(), lineDiff(before.split(' '), after.split(' '))).slice(2);
+    diffGroupLines(result(), lineDiff(before.split(' '), after.split(' ')), ['the same output']).slice(2);
 
   test.each([
     ['a b c', 'a b c', ['    the same output']],
@@ -95,7 +96,45 @@ describe('a difference', () => {
       before.map((line) => `b${line}`),
     );
     expect(diff).toHaveLength(20_000);
-    expect(diffGroupLines(result(), diff).at(-1)).toBe('    … 19960 lines of difference more');
+    expect(diffGroupLines(result(), diff, []).at(-1)).toBe('    … 19960 lines of difference more');
+  });
+});
+
+describe('of two outputs with the same lines is told', () => {
+  const nothing = { bytes: 0, kept_bytes: 0, text: '' };
+  const side = (text: string, given: Partial<Result['stdout']> = {}, missing: string | null = null) => ({
+    result: result({ stdout: { bytes: text.length, text, ...given }, stderr: nothing, output_missing: missing }),
+    stdout: { text, cut: false, sha256: text },
+    stderr: null,
+  });
+  const unknown = { bytes: null, kept_bytes: null };
+  const noOutput = (given: Partial<Result> = {}) => ({
+    result: result({ stdout: { ...unknown, text: '' }, stderr: { ...unknown, text: '' }, ...given }),
+    stdout: null,
+    stderr: null,
+  });
+  const much = (bytes: number) => side('x', { bytes, kept_bytes: 10_485_760 });
+
+  test.each([
+    ['nothing else', side('a\n'), side('a\n'), ['the same output']],
+    ['a line end', side('a\n'), side('a'), ['the same lines, but no line end at the end']],
+    ['a line end', side('a'), side('a\n'), ['the same lines, but a line end at the end']],
+    [
+      'what was not kept',
+      much(12_000_000),
+      much(13_000_000),
+      ['12,000,000 bytes and 13,000,000 bytes; the same as far as they were kept'],
+    ],
+    [
+      'what was not compared',
+      { ...much(12_000_000), stdout: { text: 'x', cut: true, sha256: '1' } },
+      much(12_000_000),
+      ['12,000,000 bytes and 12,000,000 bytes; the same in the first 262,144 of them'],
+    ],
+    ['that there is none', noOutput(), noOutput({ exit_code: 1 }), ['output was not kept']],
+    ['what did not come', side('a\n'), side('a\n', {}, 'lost'), ['incomplete: the same as far as it came']],
+  ])('%s', (_, before, after, told) => {
+    expect(alikeLines(before, after)).toEqual(told);
   });
 });
 
@@ -144,6 +183,20 @@ test('push results of a job whose output was not taken shows every group with it
     expect(world.out()).toBe('1 node, succeeded  (3f2a9c01)\n  a1\n\n1 node, failed: exit 3  (bbbbbbbb)\n  b1\n');
     expect(world.err()).toContain('no output was taken (--no-capture)');
   }
+});
+
+test('push results --diff tells apart outputs that differ in their last line end', async () => {
+  const ended = (position: number, node: string, text: string) =>
+    result({ position, group: node.repeat(16), count: 1, nodes: [node], stdout: { bytes: text.length, text } });
+  server = await apiServer({
+    [`GET ${JOB}`]: json({ id: 'J', command: 'x', status: 'complete', capture_output: true, nodes: {} }),
+    [`GET ${JOB}/results`]: json({ groups: 2, nodes: 2, results: [ended(1, 'a1', 'a\n'), ended(2, 'b1', 'a')] }),
+    [`GET ${JOB}/output/a1/stdout`]: (_, response) => void response.end('a\n'),
+    [`GET ${JOB}/output/b1/stdout`]: (_, response) => void response.end('a'),
+  });
+  const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+  expect(await run(['push', 'results', 'J', '--diff'], world)).toBe(0);
+  expect(world.out()).toContain('\n  b1\n    the same lines, but no line end at the end\n');
 });
 
 test('push results --diff tells binary outputs apart, and shows none of their bytes', async () => {

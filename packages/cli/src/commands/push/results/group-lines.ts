@@ -67,15 +67,19 @@ export function noText({ bytes, base64 }: Beginning): string {
   return `${bytes ?? Buffer.byteLength(base64 ?? '', 'base64')} bytes that are no text`;
 }
 
-/** The same with what differs from the output of the largest group in the place of its beginning. */
-export function diffGroupLines(result: Result, diff: readonly DiffLine[]): string[] {
+/**
+ * The same with what differs from the output of the largest group in the place of its beginning.
+ * @param alike What is said where no line does.
+ */
+export function diffGroupLines(result: Result, diff: readonly DiffLine[], alike: readonly string[]): string[] {
   const shown = diff.slice(0, MOST_DIFF_LINES).map(diffLine);
   const more = diff.length - shown.length;
   return [
     headline(result),
     `  ${named(result)}`,
-    ...(diff.some(({ kind }) => kind !== 'skipped') ? shown : ['    the same output']),
+    ...(diff.some(({ kind }) => kind !== 'skipped') ? shown : alike.map((text) => `    ${text}`)),
     ...(more > 0 ? [`    … ${more} lines of difference more`] : []),
+    ...missingLines(result),
   ];
 }
 

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import { isFinal, type Job } from '../../../api.js';
 import { MusterError } from '../../../errors.js';
@@ -6,12 +5,11 @@ import { PAGE_SIZE } from '../../../limits.js';
 import { printable } from '../../../printable.js';
 import { type Call, clientCommand, does, type Shell } from '../../../shell.js';
 import { count } from '../../queue/settings.js';
-import { capturedText } from '../captured.js';
 import { jobId, takesJob } from '../job-id.js';
 import type { OutputChoice } from '../live/view.js';
 import { readJob } from '../read-job.js';
-import { diffGroupLines, groupLines, noText, type Result, type Results } from './group-lines.js';
-import { lineDiff } from './line-diff.js';
+import { comparedLines } from './compared.js';
+import { groupLines, type Result, type Results } from './group-lines.js';
 
 interface ResultsOptions {
   readonly diff?: boolean;
@@ -22,8 +20,6 @@ interface ResultsOptions {
 const SHOWN = 20;
 /** The server gives no more in one answer. */
 const PAGE = 100;
-/** Of each stream that is compared. */
-const DIFF_BYTES = 256 * 1024;
 
 export function addResults(push: Command, shell: Shell): void {
   const command = clientCommand(push, {
@@ -73,7 +69,7 @@ export async function showResults(
   for (const group of found.results) {
     if (group !== largest) call.out.line();
     const differs = diff && captured && largest !== undefined && group !== largest;
-    const lines = differs ? await differing(call, job.id, largest, group) : groupLines(group);
+    const lines = differs ? await comparedLines(call, job.id, largest, group) : groupLines(group);
     for (const line of lines) call.out.line(line);
   }
   const more = found.groups - found.results.length;
@@ -103,33 +99,6 @@ async function resultsOf(call: Call<object>, id: string, limit: number): Promise
     results.push(...page.results);
     if (page.results.length < query.limit || results.length >= limit) return { ...page, results };
   }
-}
-
-async function differing(call: Call<object>, id: string, largest: Result, other: Result): Promise<string[]> {
-  const [before, after] = [await outputLines(call, id, largest), await outputLines(call, id, other)];
-  return diffGroupLines(other, lineDiff(before, after));
-}
-
-/** Of one node of the group: stdout, then stderr. */
-async function outputLines(call: Call<object>, id: string, result: Result): Promise<string[]> {
-  const [node = ''] = result.nodes;
-  const lines: string[] = [];
-  for (const stream of ['stdout', 'stderr'] as const) {
-    const output = await capturedText(call, id, node, stream, DIFF_BYTES);
-    if (output === null || output.text === '') continue;
-    const { text } = result[stream];
-    const own =
-      text === undefined
-        ? [`${noText(result[stream])} (sha256 ${digestOf(output.bytes)})`]
-        : output.text.replace(/\n$/, '').split('\n');
-    lines.push(...own.map((line) => (stream === 'stderr' ? `stderr: ${line}` : line)), ...(output.cut ? ['…'] : []));
-  }
-  return lines;
-}
-
-/** Enough to tell two of them apart. */
-function digestOf(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('hex').slice(0, 8);
 }
 
 /** All nodes with this result, by name. */

@@ -314,3 +314,19 @@ test('--detach says the id and ends; --json prints the job', async () => {
   const { world } = await start(['role:web', '--json'], 2);
   expect(JSON.parse(world.out())).toMatchObject({ id: ID, status: 'voting' });
 });
+
+test.each([
+  ['no node has', 'unknown', 2],
+  ['a node has', 'busy', 0],
+])('a name behind --node that %s, and that may be a query: %s', async (_, why, code) => {
+  server = await apiServer({
+    [`POST ${JOBS}/preview`]: json({ refusals: [{ node_name: 'role:web', why, reason: why }] }),
+    [`POST ${JOBS}`]: json({ id: ID, uri: '' }, 201),
+  });
+  const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+  const argv = ['push', 'start', '--available', '--node', 'web1', 'role:web', '--detach', '--', 'true'];
+  expect(await run(argv, world), world.err()).toBe(code);
+  expect(JSON.parse(server.received[0]?.body ?? '')).toEqual({ nodes: ['role:web'] });
+  expect(server.received.some(({ path }) => path === JOBS)).toBe(code === 0);
+  if (code !== 0) expect(world.err()).toContain("choose nodes in one way: the query 'role:web', or --node");
+});

@@ -1,9 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PRINCIPAL_NAME } from '@muster/platform/auth';
 import { afterAll, expect, test } from 'vitest';
 import { jobRequest } from '../src/commands/push/request.js';
 import { rerunStatuses } from '../src/commands/push/rerun.js';
+import { NODE_NAME } from '../src/commands/push/stray-query.js';
 import { chooseTarget, rerunOf } from '../src/commands/push/target.js';
 
 test('a query and a command after --', () => {
@@ -52,6 +54,20 @@ test.each(QUERIES)('a query beside a flag is no command: %s', (query) => {
     expect(() => chooseTarget([query, 'uptime'], undefined, options)).toThrow(refused);
     expect(chooseTarget([], [query], options).words).toEqual([query]);
   }
+});
+
+test.each(QUERIES.filter((query) => query !== 'idx:n1'))('a query behind --node is no name of a node: %s', (query) => {
+  expect(() => chooseTarget([], ['x'], { node: ['web1', query] })).toThrow(
+    `choose nodes in one way: the query '${query}', or --node`,
+  );
+});
+
+test.each(['web1,web2', 'web 1', 'wéb', '', 'x'.repeat(256)])('no node is named %j', (name) => {
+  expect(() => chooseTarget([], ['x'], { node: [name] })).toThrow(/--node takes names of nodes/);
+});
+
+test('what a node can be named is what the server takes', () => {
+  expect(NODE_NAME.source).toBe(PRINCIPAL_NAME);
 });
 
 test.each(['uptime', 'chef-client', 'true', './run:all', 'COLOR=blue env', 'ps aux | grep a:b', ''])(

@@ -11,6 +11,7 @@ import { addOutputFlag, addStagingFlags } from './push/job-flags.js';
 import { withJobId } from './push/job-id.js';
 import { type LaunchOptions, launch } from './push/launch.js';
 import { type JobOptions, requestWithoutCommand } from './push/request.js';
+import { refuseQueryAsName } from './push/stray-query.js';
 import { chooseTarget, type TargetOptions } from './push/target.js';
 
 interface UpgradeFlags extends TargetOptions, JobOptions, LaunchOptions {
@@ -59,6 +60,7 @@ async function upgrade(call: Call<UpgradeFlags>): Promise<number> {
   const directory = resolve(call.world.cwd, release);
   await checkRelease(directory, to);
   const { target } = await withJobId(call, chooseTarget(call.args, [], call.options));
+  await refuseQueryAsName(call, call.options.node ?? []);
   const command = `${UPGRADE_COMMAND} ${to}`;
   const bring = async () => {
     const uploads = [];

@@ -7,6 +7,7 @@ import { withJobId } from './job-id.js';
 import { type LaunchOptions, launch } from './launch.js';
 import { type JobOptions, jobRequest, requestWithoutCommand } from './request.js';
 import { RERUN_FLAGS, rerun } from './rerun.js';
+import { refuseQueryAsName } from './stray-query.js';
 import { chooseTarget, rerunOf, type TargetOptions } from './target.js';
 import { commandAfterDashes } from './without-dashes.js';
 
@@ -59,6 +60,7 @@ export function addStart(push: Command, shell: Shell): void {
         return rerun(call, earlier, call.args);
       }
       const chosen = await withJobId(call, chooseTarget(call.args, call.words, call.options));
+      await refuseQueryAsName(call, call.options.node ?? []);
       const luggage = luggageFor(call, chosen.words);
       if (luggage === null) return launch(call, chosen.target, jobRequest(chosen, call.options, call.world.cwd));
       const body = requestWithoutCommand(chosen.target, call.options, call.world.cwd);

@@ -1,6 +1,6 @@
 import { MusterError } from '../../errors.js';
 import { nodeStatusNamed } from '../../node-words.js';
-import { refuseStrayQuery } from './stray-query.js';
+import { checkNodeNames, refuseStrayQuery } from './stray-query.js';
 
 export interface TargetOptions {
   readonly node?: readonly string[];
@@ -70,6 +70,7 @@ export function chooseTarget(
 /** @throws MusterError `usage` for more than one. */
 export function targetOfFlags(options: TargetOptions): Target | null {
   const ways: Target[] = [];
+  checkNodeNames(options.node ?? []);
   if (options.node !== undefined) ways.push({ nodes: options.node });
   if (options.nodeGroup !== undefined) ways.push({ node_group: options.nodeGroup });
   if (options.fromJob !== undefined) ways.push({ from_job: fromJob(options.fromJob, options.jobStatus) });

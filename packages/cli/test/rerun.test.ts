@@ -249,6 +249,17 @@ describe('as whom, where and with what the earlier job ran', () => {
     expect(told).toContain('another command fetches none');
   });
 
+  test('--detach is refused where something is fetched, and taken with another command', async () => {
+    for (const one of [argv, [...argv, '--to', 'x'], ['start', '--rerun', EARLIER, '--detach']]) {
+      expect(await posted(one, { fetch: '/etc/motd' }, [], { exit: 2 })).toBe(null);
+      expect(told).toContain(
+        `job ${EARLIER} fetched /etc/motd, and --detach does not wait for the files: leave it out`,
+      );
+      await server?.close();
+    }
+    expect(await posted([...argv, '--', 'id'], { fetch: '/etc/motd' })).toMatchObject({ command: 'id' });
+  });
+
   test('is refused where it holds a secret of a runbook, unless the command is another', async () => {
     const run = { runbook: { name: 'deploy', version: 1, parameters: {} }, file_specified: true };
     await expect(posted(argv, run)).rejects.toThrow('muster runbook run deploy');

@@ -118,6 +118,7 @@ function headOf(path: string): Uint8Array {
 /**
  * What an earlier job took along, which the server still has; null: nothing.
  * @param other A command in the place of what it ran, or of its fetch; its uploads go along with that, too.
+ * @throws MusterError `usage`
  */
 export function luggageOf(
   call: Call<Pick<FileOptions, 'to' | 'detach'>>,
@@ -125,7 +126,14 @@ export function luggageOf(
   other: string | null,
 ): Luggage | null {
   const { command, script, uploads, fetch } = earlier;
-  if (other === null && fetch !== undefined) return fetching(call, fetch);
+  if (other === null && fetch !== undefined) {
+    if (call.options.detach === true) {
+      throw new MusterError('usage', {
+        reason: `job ${earlier.id} fetched ${fetch}, and --detach does not wait for the files: leave it out`,
+      });
+    }
+    return fetching(call, fetch);
+  }
   if (call.options.to !== undefined) {
     throw new MusterError('usage', {
       reason: `--to is where fetched files go, and ${other === null ? `job ${earlier.id} fetched none` : 'another command fetches none'}`,
@@ -149,9 +157,9 @@ export function uploadsText({ uploads = [] }: Job): string {
   return uploads.map(({ dest }) => `its --upload ${dest}`).join(' ');
 }
 
-/** @throws MusterError `nowhere_to_write`, unless nothing is to be written. */
-function fetching(call: Call<Pick<FileOptions, 'to' | 'detach'>>, path: string): Luggage {
-  if (call.options.detach !== true) checkPlace(call);
+/** @throws MusterError `nowhere_to_write` */
+function fetching(call: Call<Pick<FileOptions, 'to'>>, path: string): Luggage {
+  checkPlace(call);
   return {
     what: `fetch ${path}`,
     asks: { fetch: true },

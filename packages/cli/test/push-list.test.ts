@@ -60,12 +60,12 @@ test.each([
   expect(await list(running)).toMatch(new RegExp(`^${ID}  ${shown} +7 waiting, 1 ok  `, 'm'));
   await server?.close();
   server = await apiServer({
-    [`GET /organizations/o/pushy/jobs/${ID}`]: json({ ...JOB, ...running }),
+    [`GET /organizations/o/pushy/jobs/${ID}`]: json({ ...JOB, ...running, updated_at: AT }),
     [`GET /organizations/o/pushy/jobs/${ID}/nodes`]: json([]),
   });
   const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
   expect(await run(['push', 'status', ID], world)).toBe(0);
-  expect(world.out()).toContain(shown === 'held' ? 'running, held since' : 'running since');
+  expect(world.out()).toContain(`running since ${timeText(AT)}${shown === 'held' ? ', held' : ''}\n`);
   await server.close();
   expect(JSON.parse(await list(running, { argv: ['--json'] }))).toMatchObject([{ status: 'running' }]);
 });

@@ -53,11 +53,13 @@ async function wholeJob(call: Call<object>, id: string): Promise<void> {
   const [job, nodes] = await Promise.all([readJob(call, id), jobNodes(call, id)]);
   call.out.document({ ...job, job_nodes: nodes });
   if (call.out.json) return;
-  const standing = [job.status, ...(job.aborting === true ? ['aborting'] : isHeld(job) ? ['held'] : [])].join(', ');
+  const standing = job.aborting === true ? `${job.status}, aborting` : job.status;
+  // Since when it is held is not known.
+  const held = job.aborting !== true && isHeld(job) ? ', held' : '';
   const why = job.reason === undefined || job.reason === null ? '' : `  (${printable(job.reason)})`;
   call.out.line(`Job      ${job.id}`);
   call.out.line(`Command  ${printable(job.command)}`);
-  call.out.line(`Status   ${statusText(call, job, standing)} since ${timeText(job.updated_at)}${why}`);
+  call.out.line(`Status   ${statusText(call, job, standing)} since ${timeText(job.updated_at)}${held}${why}`);
   if (job.created_by !== undefined) {
     call.out.line(`Started  ${timeText(job.created_at)} by ${printable(job.created_by)}`);
   }

@@ -230,8 +230,11 @@ test('push results --diff is refused beside --json, which has no differences', a
   expect(world.out() + world.err()).toContain('--diff is shown to people, and --json has none: leave one of them out');
 });
 
-test('push rerun --group runs the command again on the nodes of a group, and takes no other choice', async () => {
-  const { code, received } = await muster('rerun', 'J', '--group', 'bbbb', '--detach');
+test.each([
+  ['push rerun JOB', ['rerun', 'J']],
+  ['push start --rerun JOB', ['start', '--rerun', 'J']],
+])('%s --group runs the command again on the nodes of a group, and takes no other choice', async (_, again) => {
+  const { code, received } = await muster(...again, '--group', 'bbbb', '--detach');
   expect(code).toBe(0);
   expect(received.find(({ path }) => path.endsWith('/nodes'))?.query.get('group')).toBe('bbbb');
   expect(JSON.parse(received.at(-1)?.body ?? '')).toEqual({
@@ -241,5 +244,5 @@ test('push rerun --group runs the command again on the nodes of a group, and tak
     quorum: 'default',
   });
   await server?.close();
-  expect((await muster('rerun', 'J', '--group', 'bbbb', '--failed')).code).toBe(2);
+  expect((await muster(...again, '--group', 'bbbb', '--failed')).code).toBe(2);
 });

@@ -168,6 +168,7 @@ test('--rerun names an earlier job; --failed and --not-started say which of its 
   expect(rerunOf({ rerun: 'J', failed: true })).toBe('J');
   expect(rerunOf({ node: ['a'] })).toBeNull();
   expect(() => rerunOf({ notStarted: true })).toThrow(/need --rerun/);
+  expect(() => rerunOf({ group: '3f2a9c01', node: ['a'] })).toThrow(/need --rerun/);
   expect(() => rerunOf({ rerun: 'J', node: ['a'] })).toThrow(/in one way/);
 });
 

@@ -34,6 +34,7 @@ export const RERUN_FLAGS = {
   failed: 'nodes that failed, crashed, timed out or were aborted',
   notStarted:
     'nodes that refused, were unavailable, or were ready and never started, also before the job timed out or they went down',
+  group: 'nodes with this result, as `push results` names it',
 } as const;
 
 export function addRerun(push: Command, shell: Shell): void {
@@ -54,7 +55,7 @@ export function addRerun(push: Command, shell: Shell): void {
     .option('--failed', RERUN_FLAGS.failed)
     .option('--not-started', RERUN_FLAGS.notStarted)
     .option('--status <status>', 'nodes with this status; may be repeated', collect)
-    .option('--group <digits>', 'nodes with this result, as `push results` names it');
+    .option('--group <digits>', RERUN_FLAGS.group);
   addPlaceFlag(command, 'of a job with --fetch');
   addJobFlags(command);
   commandAfterDashes(command, shell, () => 1);

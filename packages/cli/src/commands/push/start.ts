@@ -45,7 +45,8 @@ export function addStart(push: Command, shell: Shell): void {
       'as `push rerun JOB`: an earlier job again, where it did not succeed; its command, concurrency, batches, failures allowed and timeouts unless given',
     )
     .option('--failed', `with --rerun: only ${RERUN_FLAGS.failed}`)
-    .option('--not-started', `with --rerun: only ${RERUN_FLAGS.notStarted}`);
+    .option('--not-started', `with --rerun: only ${RERUN_FLAGS.notStarted}`)
+    .option('--group <digits>', `with --rerun: only ${RERUN_FLAGS.group}`);
   addFileFlags(command);
   addJobFlags(command);
   // A flag that chooses the nodes stands for the query.

@@ -10,13 +10,14 @@ export interface TargetOptions {
   readonly rerun?: string;
   readonly failed?: boolean;
   readonly notStarted?: boolean;
+  readonly group?: string;
 }
 
 /** The job to run again, when that is how the nodes are chosen. */
 export function rerunOf(options: TargetOptions): string | null {
   if (options.rerun === undefined) {
-    if (options.failed !== true && options.notStarted !== true) return null;
-    throw new MusterError('usage', { reason: '--failed and --not-started need --rerun' });
+    if (options.failed !== true && options.notStarted !== true && options.group === undefined) return null;
+    throw new MusterError('usage', { reason: '--failed, --not-started and --group need --rerun' });
   }
   if (targetOfFlags(options) === null) return options.rerun;
   throw new MusterError('usage', { reason: 'choose nodes in one way: --rerun, or another flag' });

@@ -215,6 +215,22 @@ test('push results --diff tells binary outputs apart, and shows none of their by
   );
 });
 
+test('push results --limit says how many groups there are besides', async () => {
+  for (const [groups, more] of [
+    [2, '… and 1 group more: muster push results J --limit 2'],
+    [3, '… and 2 groups more: muster push results J --limit 3'],
+  ] as const) {
+    server = await apiServer({
+      [`GET ${JOB}`]: json({ id: 'J', command: 'x', status: 'complete', capture_output: true, nodes: {} }),
+      [`GET ${JOB}/results`]: json({ groups, nodes: 9871, results: [result()] }),
+    });
+    const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+    expect(await run(['push', 'results', 'J', '--limit', '1'], world)).toBe(0);
+    expect(world.err()).toContain(more);
+    await server.close();
+  }
+});
+
 test('push results --group names all nodes of a group, of which the groups show the first', async () => {
   const plain = await muster('results', 'J', '--group', 'bbbbbbbb');
   expect([plain.code, plain.world.out()]).toEqual([0, 'b1\nb2\n']);

@@ -78,7 +78,7 @@ export function diffGroupLines(result: Result, diff: readonly DiffLine[], alike:
     headline(result),
     `  ${named(result)}`,
     ...(diff.some(({ kind }) => kind !== 'skipped') ? shown : alike.map((text) => `    ${text}`)),
-    ...(more > 0 ? [`    … ${more} lines of difference more`] : []),
+    ...(more > 0 ? [`    … ${more} ${more === 1 ? 'line' : 'lines'} of difference more`] : []),
     ...missingLines(result),
   ];
 }

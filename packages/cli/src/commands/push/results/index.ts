@@ -73,7 +73,8 @@ export async function showResults(
     for (const line of lines) call.out.line(line);
   }
   const more = found.groups - found.results.length;
-  if (more > 0) call.out.note(`… and ${more} groups more: muster push results ${job.id} --limit ${found.groups}`);
+  const moreText = more === 1 ? '1 group' : `${more} groups`;
+  if (more > 0) call.out.note(`… and ${moreText} more: muster push results ${job.id} --limit ${found.groups}`);
   if (!isFinal(job)) call.out.note('the job goes on: nodes that have not ended are not counted');
 }
 

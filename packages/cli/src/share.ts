@@ -13,8 +13,9 @@ export function parseSize(flag: string, text: string): ShareText {
   throw usage(`${flag} takes at least one node, not '${text}'`);
 }
 
-/** Reads what was typed after `--quorum`. @throws MusterError `usage`, `quorum_of_none` */
+/** Reads what was typed after `--quorum`; `all` as `org set` has it. @throws MusterError `usage`, `quorum_of_none` */
 export function parseQuorum(text: string): ShareText {
+  if (text === 'all') return '100%';
   const share = parseShare('--quorum', text);
   if (!isNone(share)) return share;
   throw new MusterError('quorum_of_none', { quorum: text });

@@ -30,4 +30,5 @@ test.each(['101%', '120%', '100.5%'])('%s is more than there is', (text) => {
 test.each(['0', '0%', '0.0%'])('a quorum of %s would be reached by a job that runs nowhere', (text) => {
   expect(() => parseQuorum(text)).toThrow(`--quorum takes at least one node, not '${text}'`);
   expect(parseQuorum('1')).toBe(1);
+  expect(parseQuorum('all')).toBe('100%');
 });

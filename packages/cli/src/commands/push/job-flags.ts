@@ -60,7 +60,7 @@ export function addStagingFlags(command: Command): Command {
   return command
     .option(
       '--quorum <share>',
-      'nodes that must commit before any starts: 3, 0.8 or 80% (default: what the organization has set, else all)',
+      'nodes that must commit before any starts: 3, 0.8, 80% or all (default: what the organization has set, else all)',
       parseQuorum,
     )
     .option('--concurrency <share>', 'run on at most this many nodes at once: 10 or 25%', size('--concurrency'))

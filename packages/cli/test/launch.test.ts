@@ -65,7 +65,7 @@ test.each([
   expect(world.out().split('\n')[0]).toBe(counts);
   expect(world.out()).toContain(line);
   expect(world.out()).toContain('  web1  perhaps: what is allowed there is not told\n');
-  expect(world.out()).toContain('Quorum: 1 of 3 must be ready, 2 to 3 would be\n');
+  expect(world.out()).toContain('Quorum: whoever is available (at least one), 2 to 3 would be\n');
   expect(JSON.parse(server.received[0]?.body ?? '')).toEqual({
     search: 'role:web',
     command: 'x',

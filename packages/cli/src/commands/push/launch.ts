@@ -184,7 +184,9 @@ export function tellForecast(call: Call<object>, shown: Forecast): number {
   const { needed, least, most, verdict } = shown.quorum;
   const ready = least === most ? `${most}` : `${least} to ${most}`;
   const nowhere = verdict === 'unreachable' ? ': it would start nowhere' : '';
-  call.out.line(`Quorum: ${needed} of ${shown.nodes.length} must be ready, ${ready} would be${nowhere}`);
+  const { length: all } = shown.nodes;
+  const enough = needed === 1 && all > 1 ? 'whoever is available (at least one)' : `${needed} of ${all} must be ready`;
+  call.out.line(`Quorum: ${enough}, ${ready} would be${nowhere}`);
   return verdict === 'unreachable' ? EXIT.failed : EXIT.ok;
 }
 

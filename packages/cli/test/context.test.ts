@@ -67,6 +67,16 @@ test('a context is kept for its owner only, and not written over', async () => {
   expect(settings().url).toBe('https://p:1');
 });
 
+test('whose a token is nothing on this machine proves, so that no list says it', async () => {
+  writeFileSync(join(home, 'ci.token'), 'T1\n');
+  const added = await muster('add', 'ci', '--url', 'https://p:1', '--user', 'bob', '--token-file', 'ci.token');
+  expect([added.code, added.err]).toEqual([0, '']);
+  const listed = JSON.parse((await muster('list', '--json')).out) as { name: string; user: string | null }[];
+  expect(listed.find(({ name }) => name === 'ci')).toMatchObject({ user: null });
+  // The server tells whether it is so.
+  expect(settings({ context: 'ci' }).credentials).toEqual({ kind: 'token', user: 'bob', token: 'T1' });
+});
+
 test('a token comes from a file or from standard input, and not from the arguments', async () => {
   const add = (name: string, ...words: string[]) => ['context', 'add', name, '--url', 'http://t:1', ...words];
   writeFileSync(join(home, 'ci.token'), 'T1\n');

@@ -24,6 +24,7 @@ interface Context {
   readonly used: boolean;
   readonly url: string | null;
   readonly org: string;
+  /** Whose the key or the sign-in is; null: nobody's, or a token's, which only the server knows. */
   readonly user: string | null;
   /** Why it cannot be used; null: nothing is known against it. */
   readonly problem: string | null;
@@ -99,7 +100,10 @@ function addAdd(parent: Command, shell: Shell): void {
     .option('--from <file>', 'a settings file, whose settings are taken over')
     .option('--url <url>', 'URL of the server')
     .option('--org <name>', 'organization; default when absent')
-    .option('--user <name>', 'who signs, or whose token it is')
+    .option(
+      '--user <name>',
+      'who signs, or whose token it is for `muster event`: nothing proves that before, and `context list` leaves it out',
+    )
     .option('--key <file>', 'its private key, a PEM file that stays where it is')
     .option(
       '--token-file <file>',
@@ -175,8 +179,9 @@ function contextOf(world: World, name: string): Context {
     if (!(error instanceof MusterError)) throw error;
     problem = error.message;
   }
-  const { url = null, org = 'default', user } = settings;
-  return { name, used, url, org, user: user ?? signedIn?.user ?? null, problem };
+  const { url = null, org = 'default', user, token } = settings;
+  const known = token === undefined ? (user ?? signedIn?.user ?? null) : null;
+  return { name, used, url, org, user: known, problem };
 }
 
 function signInOf(world: World, { url, org = 'default', key, token }: SettingsOfFile): KeptSignIn | undefined {

@@ -19,7 +19,7 @@ const CONTEXT = object({
   used: flag('It is in use'),
   url: orNull(text()),
   org: text(),
-  user: orNull(text()),
+  user: orNull(text('Whose the key or the sign-in is; null of a token, whose user the server alone knows')),
   problem: orNull(text('Why it cannot be used, such as a key file that is missing')),
 });
 

@@ -140,7 +140,7 @@ export const ServerConfigSchema = Type.Object(
           0,
         ),
         max_starts: count(
-          'Most push jobs that one user starts within a minute, in one organization; an organization may have set fewer. 0: any number',
+          'Most push jobs that one user starts within a minute, in one organization; a server that was started again counts anew. An organization may have set fewer. 0: any number',
           0,
           0,
         ),

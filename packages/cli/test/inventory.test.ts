@@ -63,7 +63,7 @@ test('without columns of its own a selection is shown as all nodes are', async (
   const heading = /^Node name +Status +Availability +Since +Reason\n/;
   expect(await muster('node', 'list', 'web')).toMatch(heading);
   expect(await muster('node', 'list', '--sort', '-memory')).toMatch(heading);
-  expect(await muster('node', 'list', '--csv')).toMatch(/^name,status,availability,since,reason\r\n/);
+  expect(await muster('node', 'list', '--csv')).toMatch(/^name,status,availability,since,via,reason\r\n/);
 });
 
 test('a column that no node has is told of, and what some have is not', async () => {

@@ -26,7 +26,7 @@ const OWN: Readonly<Record<string, (node: NodeDetail) => string>> = {
 };
 /** Names of columns, besides those of facts and labels. */
 export const NODE_COLUMNS = Object.keys(OWN);
-const USUAL = ['name', 'status', 'availability', 'since', 'reason'];
+const USUAL = ['name', 'status', 'availability', 'since', 'via', 'reason'];
 
 /** Times are for programs there: with their zone. */
 function readCsv(node: NodeDetail, name: string): string | number | boolean | undefined {

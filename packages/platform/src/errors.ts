@@ -349,6 +349,12 @@ export const PLATFORM_ERRORS = declareErrors({
     message: "the provider {provider} does not give the secret '{secret}': {reason}",
     fix: 'Mend it there, or its settings (secrets.providers of the server); or name another: `muster secret set {secret}`.',
   },
+  secret_not_own: {
+    status: 403,
+    exit: 3,
+    message: "{name} may not change the secret '{secret}'",
+    fix: 'Its owner, or an admin, changes and removes it, and says who may use it: that does not let them change it. Choose another name for a secret of your own. A secret that is not there is refused alike.',
+  },
   secret_forbidden: {
     status: 403,
     exit: 3,

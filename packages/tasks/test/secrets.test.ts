@@ -101,6 +101,14 @@ describe('secrets of tasks', () => {
     expect(shown.options).toEqual({ secrets: { token: 'db_prod' } });
   });
 
+  it('are changed and removed by their owner and admins; a grant to use one would not help', async () => {
+    const bob = await person('bob');
+    const refusal = { code: 'secret_not_own', message: "bob may not change the secret 'db_prod'" };
+    await expect(server.secrets.remove(server.org, 'db_prod', bob)).rejects.toMatchObject(refusal);
+    await expect(server.secrets.set(server.org, 'db_prod', { value: VALUE }, bob)).rejects.toMatchObject(refusal);
+    await expect(server.secrets.remove(server.org, 'none', bob)).rejects.toMatchObject({ code: refusal.code });
+  });
+
   it('are those that whoever names them may use, whatever way they take', async () => {
     expect(await outcome(await create({ password: 'db_prod' }, BOB))).toBe('403 secret_forbidden');
     expect(await outcome(await create({ password: 'none' }, BOB))).toBe('403 secret_forbidden');

@@ -86,13 +86,13 @@ export class Secrets {
   async usable(org: Organization, name: string, caller: Identity): Promise<Secret> {
     const secret = await this.#find(org.id, name);
     if (secret !== undefined && (await this.#mayUse(org, caller, secret))) return secret;
-    throw await this.#refusal(org, name, caller);
+    throw await this.#refusal(org, name, caller, forbidden);
   }
 
   /**
    * Keeps a value under a name, or where it is, new or in the place of the one before. What runs has the one that it was given. What a
    * provider has is asked for once, so that a mistake is told now; admins alone name it, as the provider does not know who asks.
-   * @throws MusterError `invalid_field`, `secret_forbidden` for one that others own, `too_busy`, `forbidden`, `secret_unavailable`
+   * @throws MusterError `invalid_field`, `secret_not_own` for one that others own, `too_busy`, `forbidden`, `secret_unavailable`
    */
   async set(org: Organization, name: string, source: Source, by: Identity): Promise<Secret> {
     const { auth, key } = this.#deps;
@@ -123,11 +123,11 @@ export class Secrets {
           .updateTable('org_secrets')
           .set({ ...kept, updated_at: made.updatedAt })
           .where('id', '=', id);
-        if ((await rows.executeTakeFirstOrThrow()).numUpdatedRows === 0n) throw forbidden(by, name);
+        if ((await rows.executeTakeFirstOrThrow()).numUpdatedRows === 0n) throw notOwn(by, name);
         return;
       }
       const held = await trx.selectFrom('org_secrets').select('name').where('org_id', '=', org.id).execute();
-      if (held.some((one) => one.name === name)) throw forbidden(by, name);
+      if (held.some((one) => one.name === name)) throw notOwn(by, name);
       const most = SECRET_LIMITS.perOrganization;
       if (held.length >= most) throw new MusterError('too_busy', { what: 'secrets', limit: most });
       await trx
@@ -138,7 +138,7 @@ export class Secrets {
     return made;
   }
 
-  /** Changes who may use it. @throws MusterError `secret_forbidden`, `invalid_field` */
+  /** Changes who may use it. @throws MusterError `secret_not_own`, `invalid_field` */
   async share(
     org: Organization,
     name: string,
@@ -151,7 +151,7 @@ export class Secrets {
     const change = { orgId: org.id, actor: actorOf(by), action: 'secret.share', target: name, detail } as const;
     return changes.apply(change, async (trx) => {
       const row = await trx.selectFrom('org_secrets').select(COLUMNS).where('id', '=', id).executeTakeFirst();
-      if (row === undefined) throw forbidden(by, name);
+      if (row === undefined) throw notOwn(by, name);
       const before = secretOf(row);
       const holders = [...new Set([...before.holders, ...grant])].filter((one) => !revoke.includes(one));
       const most = SECRET_LIMITS.holders;
@@ -167,7 +167,7 @@ export class Secrets {
     return unknownMembers(this.#deps.auth.repository, org.id, holders);
   }
 
-  /** @throws MusterError `secret_forbidden`, `in_use` */
+  /** @throws MusterError `secret_not_own`, `in_use` */
   async remove(org: Organization, name: string, by: Identity): Promise<void> {
     const { id } = await this.owned(org, name, by);
     for (const user of this.#users) {
@@ -180,10 +180,10 @@ export class Secrets {
     });
   }
 
-  /** @throws MusterError `secret_forbidden`, to admins `not_found` */
+  /** @throws MusterError `secret_not_own`, to admins `not_found` */
   async owned(org: Organization, name: string, by: Identity): Promise<Secret> {
     const secret = await this.#find(org.id, name);
-    if (secret === undefined) throw await this.#refusal(org, name, by);
+    if (secret === undefined) throw await this.#refusal(org, name, by, notOwn);
     await this.#assertOwned(org, secret, by);
     return secret;
   }
@@ -331,14 +331,19 @@ export class Secrets {
     return auth.authorize(caller, org, 'org:admin');
   }
 
-  async #refusal(org: Organization, name: string, caller: Identity): Promise<MusterError> {
+  async #refusal(
+    org: Organization,
+    name: string,
+    caller: Identity,
+    refused: (caller: Identity, name: string) => MusterError,
+  ): Promise<MusterError> {
     const admin = await this.#deps.auth.authorize(caller, org, 'org:admin');
-    return admin ? new MusterError('not_found', { kind: 'secret', name }) : forbidden(caller, name);
+    return admin ? new MusterError('not_found', { kind: 'secret', name }) : refused(caller, name);
   }
 
   async #assertOwned(org: Organization, { name, owner }: Secret, by: Identity): Promise<void> {
     if (by.principalId === owner.principalId) return;
-    if (!(await this.#deps.auth.authorize(by, org, 'org:admin'))) throw forbidden(by, name);
+    if (!(await this.#deps.auth.authorize(by, org, 'org:admin'))) throw notOwn(by, name);
   }
 }
 
@@ -394,6 +399,10 @@ function rowOf(
     ...{ id, org_id: org.id, name, owner_id: owner.principalId, owner_name: owner.name },
     ...{ holders: JSON.stringify(holders), created_at: createdAt, updated_at: updatedAt },
   };
+}
+
+function notOwn({ name }: Identity, secret: string): MusterError {
+  return new MusterError('secret_not_own', { name, secret: secret.slice(0, SECRET_LIMITS.name) });
 }
 
 function forbidden({ name }: Identity, secret: string): MusterError {

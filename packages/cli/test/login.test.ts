@@ -127,6 +127,7 @@ describe('muster login', () => {
   test('says where one can sign in, and where one cannot', async () => {
     const wrong = await muster('login', '--issuer', 'play');
     expect([wrong.code, wrong.err]).toEqual([4, expect.stringContaining("nobody signs in to organization 'default'")]);
+    expect(wrong.err).toContain('See where one can, --issuer NAME: work. Administrators: `muster issuer create');
     const nowhere = await server.api.as(null).get('/organizations/nowhere/login');
     expect([nowhere.status, nowhere.body]).toEqual([200, []]);
     const offered = (await server.api.as(null).get('/organizations/default/login')).body;

@@ -114,7 +114,7 @@ export const PLATFORM_ERRORS = declareErrors({
     status: 404,
     exit: 4,
     message: "nobody signs in to organization '{organization}'{where}",
-    fix: 'See where one can: `muster login` without --issuer, or the sign-in page of the console. Administrators: `muster issuer create NAME --oidc URL --client-id ID`.',
+    fix: '{hint} Administrators: `muster issuer create NAME --oidc URL --client-id ID`.',
   },
   sign_in_unknown_user: {
     status: 403,

@@ -90,6 +90,7 @@ function choose(offered: readonly Offered[], { server, options }: Call<LoginFlag
     throw new MusterError('sign_in_not_offered', {
       organization: server.org,
       where: name === undefined ? '' : ` at '${name}'`,
+      hint: names === '' ? 'It has no issuer for that.' : `See where one can, --issuer NAME: ${names}.`,
     });
   }
   if (fitting.length > 1) throw new MusterError('usage', { reason: `say where, --issuer NAME: ${names}` });

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Auth } from '../auth/auth.js';
 import { secretHash } from '../auth/changes.js';
-import type { SignInView } from '../auth/issuers/sign-ins.js';
+import { notOffered, type SignInView } from '../auth/issuers/sign-ins.js';
 import { includes } from '../auth/permissions.js';
 import type { Session } from '../auth/sessions/types.js';
 import { actorOf, type Organization } from '../auth/types.js';
@@ -131,10 +131,7 @@ export function loginRoutes(app: App, auth: Auth): void {
 export async function signInPlace(auth: Auth, name: string, issuer: string | undefined): Promise<Organization> {
   const organization = await auth.organizations.find(name);
   if (organization !== undefined) return organization;
-  throw new MusterError('sign_in_not_offered', {
-    organization: name,
-    where: issuer === undefined ? '' : ` at '${issuer}'`,
-  });
+  throw notOffered({ name }, issuer);
 }
 
 /** Of a browser; null: the request is of none. */

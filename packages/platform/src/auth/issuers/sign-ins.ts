@@ -264,8 +264,16 @@ export class SignIns {
   }
 }
 
-function notOffered({ name: organization }: Organization, issuer: string | undefined): MusterError {
-  return new MusterError('sign_in_not_offered', { organization, where: issuer === undefined ? '' : ` at '${issuer}'` });
+/** @param issuer At which somebody wanted to; undefined: at any. */
+export function notOffered(
+  { name: organization }: Pick<Organization, 'name'>,
+  issuer: string | undefined,
+): MusterError {
+  if (issuer === undefined) {
+    return new MusterError('sign_in_not_offered', { organization, where: '', hint: 'It has no issuer for that.' });
+  }
+  const hint = 'See where one can: `muster login` without --issuer, or the sign-in page of the console.';
+  return new MusterError('sign_in_not_offered', { organization, where: ` at '${issuer}'`, hint });
 }
 
 /** Not changed since it was read: who was proved by what it was, maybe another directory, gets nothing by what it is. */

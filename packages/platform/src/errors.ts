@@ -80,7 +80,7 @@ export const PLATFORM_ERRORS = declareErrors({
     status: 401,
     exit: 3,
     message: "the key of '{name}' that signed this expired at {at}",
-    fix: 'Sign with another key of it. Has it none: an admin adds one, `muster user add-key {name} --public-key FILE`, or the same of `service` and `node`.',
+    fix: 'Sign with another key of it. Has it none: an admin adds one, `muster {kind} add-key {name} --public-key FILE`.',
   },
   key_revoked: {
     listed: true,

@@ -142,6 +142,7 @@ describe.each([
     clock.advance(1);
     const refused = await ask();
     expect([refused.status, refused.text]).toEqual([401, expect.stringContaining(`expired at ${brief?.expires_at}`)]);
+    expect(refused.headers.get('x-muster-fix')).toContain(`muster ${type} add-key ${name} --public-key FILE`);
     expect(refused.text).toContain(`the key of '${name}'`);
     const first = madeKey(1);
     expect((await api.as({ name, privateKey: first.privateKey }).get(`${ORG}/pushy/node_states`)).status).toBe(200);

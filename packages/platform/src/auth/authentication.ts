@@ -5,7 +5,7 @@ import { secretHash } from './changes.js';
 import type { GivenJwt, IssuedTokens, Proved } from './issuers/issued.js';
 import type { AuthRepository, Bearer, Candidate } from './repository.js';
 import type { LiveSessions } from './sessions/live.js';
-import { type Credential, type Identity, isGood, type Organization } from './types.js';
+import { type Credential, type Identity, isGood, type Organization, type PrincipalType } from './types.js';
 
 /** Where a request goes, as far as it decides who may be meant. */
 export interface Realm {
@@ -80,12 +80,12 @@ export class Authentication {
     const candidates = await this.#repository.candidates(realm.organization?.id ?? null, name);
     const associated = candidates.filter((candidate) => belongs(candidate, realm));
     const others = candidates.filter((candidate) => !associated.includes(candidate));
-    let expiredMs: number | null = null;
+    let expired: { readonly ms: number; readonly kind: PrincipalType } | null = null;
     for (const { principalId, type, serverAdmin, keys, ...about } of [...associated, ...others]) {
       for (const { key, pem, expiresMs } of keys) {
         if (!verifyRequest(signed, content, key)) continue;
-        if (!isGood(expiresMs, now)) {
-          expiredMs ??= expiresMs;
+        if (expiresMs !== null && !isGood(expiresMs, now)) {
+          expired ??= { ms: expiresMs, kind: type };
           continue;
         }
         if (!belongs({ ...about, serverAdmin }, realm)) throw notAssociated(name, realm);
@@ -101,7 +101,10 @@ export class Authentication {
         return { identity, credential: { kind: 'key', pem, expiresMs } };
       }
     }
-    if (expiredMs !== null) throw new MusterError('key_expired', { name, at: new Date(expiredMs).toISOString() });
+    if (expired !== null) {
+      const { ms, kind } = expired;
+      throw new MusterError('key_expired', { name, kind, at: new Date(ms).toISOString() });
+    }
     throw new NotAuthenticated(name, candidates.length === 0 ? 'unknown_principal' : 'invalid_signature');
   }
 

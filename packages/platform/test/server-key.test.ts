@@ -270,7 +270,7 @@ describe('a rotation', () => {
   });
 
   test('is not shorter than agents keep their configuration, nor longer than a year', async () => {
-    await expect(rotation.announce(ALICE, HOUR - 1)).rejects.toThrow('invalid overlap');
+    await expect(rotation.announce(ALICE, HOUR - 1)).rejects.toThrow('invalid overlap: expected 1h to 365d: ');
     await expect(rotation.announce(ALICE, SERVER_KEY_LIMITS.overlapMost + 1)).rejects.toThrow('invalid overlap');
     expect(key.next).toBe(null);
   });

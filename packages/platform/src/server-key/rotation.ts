@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '@muster/base';
+import { type Clock, durationText, type Timer } from '@muster/base';
 import type { Changes } from '../auth/changes.js';
 import type { Actor } from '../auth/types.js';
 import { MusterError } from '../errors.js';
@@ -56,7 +56,7 @@ export class ServerKeyRotation implements Layer {
     const { key, clock, overlapLeast } = this.#deps;
     const { overlapMost } = SERVER_KEY_LIMITS;
     if (!(overlap >= overlapLeast && overlap <= overlapMost)) {
-      const reason = `expected ${overlapLeast} to ${overlapMost} seconds: within command.config_lifetime every connected agent learns of the key`;
+      const reason = `expected ${durationText(overlapLeast)} to ${durationText(overlapMost)}: within command.config_lifetime every connected agent learns of the key`;
       throw new MusterError('invalid_field', { field: 'overlap', reason });
     }
     const now = clock.now();

@@ -259,7 +259,7 @@ export const FABRIC_ERRORS = declareErrors({
     status: 403,
     exit: 3,
     message: "'{principal}' may not follow events of type {type}",
-    fix: "Ask an admin for it: `muster event access grant subscribe '{pattern}'`.",
+    fix: "Ask an admin for it: `muster event access grant subscribe '{pattern}' {who}`.",
   },
   event_selector: {
     status: 400,

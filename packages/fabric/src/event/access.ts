@@ -45,6 +45,11 @@ export interface EventAccess {
   readonly subscribe: TypeRules;
 }
 
+/** Who it is, for `muster event access grant`. @param principal `ORG/NAME` */
+export function grantee(principal: string, kind: SourceKind): string {
+  return `${kind === 'user' ? '--user' : '--client'} ${principal.slice(principal.indexOf('/') + 1)}`;
+}
+
 export const EVERY_TYPE: TypeRules = { granted: [], restricted: [], open: ['*'] };
 
 export function fits(pattern: string, type: string): boolean {

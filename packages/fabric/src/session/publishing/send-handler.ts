@@ -1,4 +1,5 @@
 import { MusterError } from '../../errors.js';
+import { grantee } from '../../event/access.js';
 import { newEventOf, type Origin, originOf } from '../../event/event.js';
 import { isOwnType, OWN_TYPES } from '../../event/own-types.js';
 import { EVENTS_DESTINATION } from '../../event/tail.js';
@@ -101,7 +102,7 @@ export class SendHandler {
     if (size > limit) throw new MusterError('event_too_large', { size, limit });
     if (known) return;
     const type = raw.valueOf(scan.type);
-    if (!this.#rights.allow(type)) throw publishDenied(this.#origin.source, type);
+    if (!this.#rights.allow(type)) throw publishDenied(this.#origin, type);
     this.#permittedType = type;
   }
 
@@ -176,9 +177,9 @@ function at(text: string): number {
   throw new MusterError('stomp_header_value', { command: 'SEND', header: 'at', reason });
 }
 
-function publishDenied(principal: string, type: string): MusterError {
+function publishDenied({ source: principal, kind }: Origin, type: string): MusterError {
   const hint = isOwnType(type)
     ? `Choose another type: nobody publishes what Muster itself tells (${OWN_TYPES.join(', ')}).`
-    : `Ask an admin for it: \`muster event access grant publish '${type}'\`.`;
+    : `Ask an admin for it: \`muster event access grant publish '${type}' ${grantee(principal, kind)}\`.`;
   return new MusterError('event_publish_denied', { principal, type, hint });
 }

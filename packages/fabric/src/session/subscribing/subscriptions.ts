@@ -1,6 +1,6 @@
 import { and, type Expression } from '@muster/selector';
 import { MusterError } from '../../errors.js';
-import type { EventAccess } from '../../event/access.js';
+import { type EventAccess, grantee } from '../../event/access.js';
 import { EVENTS_DESTINATION } from '../../event/tail.js';
 import type { Hub } from '../../hub/hub.js';
 import { FABRIC_LIMITS } from '../../limits.js';
@@ -195,7 +195,9 @@ export class Subscriptions {
       }
       const types = denied ?? ['*'];
       const type = types.map((name) => `'${name}'`).join(', ');
-      throw new MusterError('event_subscribe_denied', { principal: access.principal, type, pattern: types[0] ?? '*' });
+      const { principal, kind } = access;
+      const who = grantee(principal, kind);
+      throw new MusterError('event_subscribe_denied', { principal, type, pattern: types[0] ?? '*', who });
     } catch (error) {
       metrics.selectorsRefused += 1;
       throw error;

@@ -82,7 +82,7 @@ export function addNodeList(node: Command, shell: Shell): void {
     const sorting = sort === undefined ? [] : keysOf(sort);
     nodes.sort(order(sorting));
     call.out.document(nodes);
-    const told = [...new Set([...names, ...sorting.map(({ name }) => name)])];
+    const told = [...new Set([...(columns === undefined ? [] : names), ...sorting.map(({ name }) => name)])];
     const strange =
       nodes.length === 0 ? [] : told.filter((name) => nodes.every((one) => read(one, name) === undefined));
     if (strange.length > 0 && !call.out.json) {

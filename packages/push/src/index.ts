@@ -13,7 +13,7 @@ export type { StandingOrder } from './approvals/order.js';
 export { AskedAnswer } from './approvals/schemas.js';
 export { startOrAsk } from './approvals/start-or-ask.js';
 export { stillMay } from './approvals/still-may.js';
-export { askedView } from './approvals/view.js';
+export { type ApprovalView, askedView } from './approvals/view.js';
 export { pushLayer } from './declaration.js';
 export { PUSH_FEED } from './events.js';
 export type { HeldFile } from './files/push-files.js';

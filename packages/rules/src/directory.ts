@@ -10,10 +10,11 @@ import {
   whilePresent,
 } from '@muster/platform/auth';
 import type { Recorder } from '@muster/platform/log';
-import type { StoredAlong } from '@muster/push';
+import type { RunbookLayer, StoredAlong } from '@muster/push';
 import { deleteSome, type Schema, type Store } from '@muster/store';
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { isAnother } from './another.js';
+import { decided } from './decided.js';
 import { MusterError } from './errors.js';
 import { ruleEdited } from './events.js';
 import { RULE_LIMITS } from './limits.js';
@@ -29,6 +30,7 @@ export interface RulesDeps {
   readonly clock: Pick<Clock, 'now'>;
   readonly random: RandomBytes;
   readonly auth: Pick<Auth, 'audit' | 'organizations'>;
+  readonly approvals: Pick<RunbookLayer['approvals'], 'some'>;
 }
 
 /** What others have agreed to. */
@@ -139,9 +141,9 @@ export class Rules {
     });
   }
 
-  /** The newest first. */
-  async runs({ id }: Pick<Rule, 'id'>, limit: number, offset: number): Promise<readonly RuleRun[]> {
-    return this.#deps.store.read
+  /** The newest first; of those that had to be asked for, what was decided since. */
+  async runs({ id, org }: Pick<Rule, 'id' | 'org'>, limit: number, offset: number): Promise<readonly RuleRun[]> {
+    const runs = await this.#deps.store.read
       .selectFrom('rule_runs')
       .select(['position', 'at', 'event', 'outcome', 'kind', 'run', 'reason', 'held_until'])
       .where('rule_id', '=', id)
@@ -149,6 +151,9 @@ export class Rules {
       .limit(limit)
       .offset(offset)
       .execute();
+    const asked = runs.flatMap(({ outcome, run }) => (outcome === 'asked' && run !== null ? [run] : []));
+    const approvals = new Map((await this.#deps.approvals.some(org, asked)).map((one) => [one.id, one]));
+    return runs.map((run) => (run.outcome === 'asked' ? decided(run, approvals.get(run.run ?? '')) : run));
   }
 
   async #change(rule: Rule, { what, by, agreed }: Changing, work: Change): Promise<void> {

@@ -70,7 +70,7 @@ export function createRules(
     },
     failed: (error) => logger.warn({ err: error }, 'old runs of rules could not be deleted'),
   });
-  const rules = new Rules({ store, recorder, clock, random, auth });
+  const rules = new Rules({ store, recorder, clock, random, auth, approvals: runbooks.approvals });
   const granted = new GrantedRules({ rules, starting, runbooks });
   runbooks.approvals.handle('rule', granted);
   return {

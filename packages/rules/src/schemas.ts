@@ -160,21 +160,27 @@ export const RunAnswer = Type.Object({
     [
       Type.Literal('started'),
       Type.Literal('asked'),
+      Type.Literal('denied'),
+      Type.Literal('expired'),
       Type.Literal('failed'),
       Type.Literal('skipped'),
       Type.Literal('waiting'),
     ],
     {
       description:
-        '`asked`: others have to agree before it is started; `skipped`: for a calendar; `waiting`: for one, or for the queue of jobs',
+        '`asked`: others have to agree before it is started; `denied`, `expired`: they did not; `skipped`: for a calendar; `waiting`: for one, or for the queue of jobs',
     },
   ),
   kind: Type.String(),
   run: nullable(
-    Type.String({ description: 'Id of the push job, of the approval that it waits for, of the task or of the job' }),
+    Type.String({
+      description: 'Id of the push job, of the approval while others have not agreed, of the task or of the job',
+    }),
   ),
   reason: nullable(
-    Type.String({ description: 'Why nothing was started, or is not yet: a calendar, or others who have to agree' }),
+    Type.String({
+      description: 'Why nothing was started, or is not yet: a calendar, or others who have to agree; or who agreed',
+    }),
   ),
   held_until: nullable(
     Type.String({ description: 'When it is started if the calendar stays as it is, or tried again, ISO 8601' }),

@@ -76,11 +76,11 @@ export interface RuleRun {
   readonly at: number;
   /** Type of the event. */
   readonly event: string;
-  readonly outcome: 'asked' | 'failed' | 'skipped' | 'started' | 'waiting';
+  readonly outcome: 'asked' | 'denied' | 'expired' | 'failed' | 'skipped' | 'started' | 'waiting';
   readonly kind: Work['kind'];
   /** Id of the push job, approval, task or job; null: nothing was started. */
   readonly run: string | null;
-  /** Why nothing was started, or is not yet. */
+  /** Why nothing was started, or is not yet, or who agreed to it. */
   readonly reason: string | null;
   /** Until when it waits. */
   readonly held_until: number | null;

@@ -133,6 +133,22 @@ describe('a rule to which others have to agree', () => {
     expect(await happens()).toBe('approval');
   });
 
+  it('shows of each run what was decided, by whom, and the job that was started', async () => {
+    const last = async () => ((await admin.get(`${RULES}/${name}/runs`)).body as { run: string }[])[0];
+    await create({ asks: 'each' });
+    expect(await happens()).toBe('approval');
+    const granted = (await last())?.run ?? '';
+    expect(await grant({ approval: granted, hash: String((await approval(granted)).hash) })).toBe('200');
+    const { job } = await approval(granted);
+    expect(await last()).toMatchObject({
+      ...{ outcome: 'started', run: job, reason: `granted by admin (approval ${granted})` },
+    });
+    expect(await happens()).toBe('approval');
+    const denied = (await last())?.run ?? '';
+    expect((await admin.post(`${ORG}/approvals/${denied}/deny`, { reason: 'not now' })).status).toBe(200);
+    expect(await last()).toMatchObject({ outcome: 'denied', run: denied, reason: 'denied by admin: not now' });
+  });
+
   it('is asked about again when anything of it is changed, and goes on as it was until then', async () => {
     const first = await waiting(create());
     expect(await grant(first)).toBe('200');

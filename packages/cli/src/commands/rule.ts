@@ -46,7 +46,7 @@ interface Run {
   readonly at: string;
   readonly event: string;
   readonly position: number;
-  readonly outcome: 'asked' | 'failed' | 'skipped' | 'started' | 'waiting';
+  readonly outcome: 'asked' | 'denied' | 'expired' | 'failed' | 'skipped' | 'started' | 'waiting';
   readonly kind: string;
   readonly run: string | null;
   readonly reason: string | null;

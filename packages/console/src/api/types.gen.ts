@@ -596,8 +596,8 @@ export type RuleRuns = readonly ({
   readonly at: string;
   /** Its type */
   readonly event: string;
-  /** `asked`: others have to agree before it is started; `skipped`: for a calendar; `waiting`: for one, or for the queue of jobs */
-  readonly outcome: "started" | "asked" | "failed" | "skipped" | "waiting";
+  /** `asked`: others have to agree before it is started; `denied`, `expired`: they did not; `skipped`: for a calendar; `waiting`: for one, or for the queue of jobs */
+  readonly outcome: "started" | "asked" | "denied" | "expired" | "failed" | "skipped" | "waiting";
   readonly kind: string;
   readonly run: string | null;
   readonly reason: string | null;

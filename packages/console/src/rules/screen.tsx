@@ -28,6 +28,8 @@ const RUNS = 50;
 const OUTCOMES: Readonly<Record<Run['outcome'], Look>> = {
   started: { glyph: 'check', word: 'started', tone: 'ok' },
   asked: { glyph: 'clock', word: 'asked', tone: 'warn' },
+  denied: { glyph: 'ban', word: 'denied', tone: 'bad' },
+  expired: { glyph: 'dash', word: 'expired', tone: 'idle' },
   failed: { glyph: 'cross', word: 'failed', tone: 'bad' },
   skipped: { glyph: 'dash', word: 'skipped', tone: 'idle' },
   waiting: { glyph: 'clock', word: 'waiting', tone: 'warn' },

@@ -38,6 +38,7 @@ import { ApprovalNeeded } from './policies.js';
 import {
   type ApprovalRow,
   addApproval,
+  approvalsById,
   approvalsOf,
   countPending,
   type Decision,
@@ -52,6 +53,7 @@ import {
   saveDecision,
   saveGrant,
 } from './repository.js';
+import { type ApprovalView, approvalView } from './view.js';
 
 /** How something is started that was granted. */
 export interface Granted {
@@ -150,6 +152,12 @@ export class Approvals {
   /** The newest first. */
   all(org: Organization, status: string | null): Promise<readonly ApprovalRow[]> {
     return approvalsOf(this.#deps.store.read, org.id, status);
+  }
+
+  /** Those of them that are still kept. */
+  async some({ id }: Pick<Organization, 'id'>, ids: readonly string[]): Promise<readonly ApprovalView[]> {
+    const rows = await approvalsById(this.#deps.store.read, id, ids);
+    return rows.map((row) => approvalView(row, this.now()));
   }
 
   /** @throws MusterError `not_found` */

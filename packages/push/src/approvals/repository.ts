@@ -132,6 +132,11 @@ export async function findApproval(read: Read, orgId: string, id: string): Promi
     .executeTakeFirst();
 }
 
+export async function approvalsById(read: Read, orgId: string, ids: readonly string[]): Promise<ApprovalRow[]> {
+  if (ids.length === 0) return [];
+  return read.selectFrom('push_approvals').selectAll().where('org_id', '=', orgId).where('id', 'in', ids).execute();
+}
+
 /** The newest first. */
 export function approvalsOf(read: Read, orgId: string, status: string | null): Promise<ApprovalRow[]> {
   let query = read.selectFrom('push_approvals').selectAll().where('org_id', '=', orgId);

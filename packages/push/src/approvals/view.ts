@@ -35,6 +35,8 @@ export function approvalView(row: ApprovalRow, now: number) {
   } as const;
 }
 
+export type ApprovalView = ReturnType<typeof approvalView>;
+
 /** What of it the one who looks at it may do. */
 export interface Choices {
   readonly grant: boolean;

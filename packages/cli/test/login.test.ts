@@ -42,8 +42,10 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true }));
 
-async function muster(...words: string[]) {
-  const world = testWorld({ cwd: home, env: { HOME: home, MUSTER_URL: server.url, NO_COLOR: '1' } });
+const muster = (...words: string[]) => musterIn({}, ...words);
+
+async function musterIn(env: Readonly<Record<string, string>>, ...words: string[]) {
+  const world = testWorld({ cwd: home, env: { HOME: home, MUSTER_URL: server.url, NO_COLOR: '1', ...env } });
   const code = await run(words, world);
   return { code, out: world.out(), err: world.err() };
 }
@@ -128,6 +130,12 @@ describe('muster login', () => {
     const wrong = await muster('login', '--issuer', 'play');
     expect([wrong.code, wrong.err]).toEqual([4, expect.stringContaining("nobody signs in to organization 'default'")]);
     expect(wrong.err).toContain('See where one can, --issuer NAME: work. Administrators: `muster issuer create');
+    const none = await musterIn({ MUSTER_ORG: 'nowhere' }, 'login');
+    expect([none.code, none.err]).toEqual([
+      4,
+      expect.stringContaining('fix: It has no issuer for that. Administrators'),
+    ]);
+    expect(none.err).not.toContain('without --issuer');
     const nowhere = await server.api.as(null).get('/organizations/nowhere/login');
     expect([nowhere.status, nowhere.body]).toEqual([200, []]);
     const offered = (await server.api.as(null).get('/organizations/default/login')).body;

@@ -51,11 +51,16 @@ export function absence(nodes: readonly Told[]): Absence {
   return { lines: all, told, more: whole.some(([, names]) => names.length > NAMED) };
 }
 
+/** A reason such as `busy with job 4711`. */
+export function isBusy(reason: string): boolean {
+  return /^busy\b/.test(reason);
+}
+
 function whyAbsent(status: JobNode['status'], reason: string | null): string {
   const text = printable(reason ?? '');
   if (status === 'was_ready') return text === '' ? 'not started' : text;
   // The busy are told together, whatever they are busy with.
-  if (/^busy\b/.test(text)) return BUSY;
+  if (isBusy(text)) return BUSY;
   if (status === 'nacked') return text === 'permission denied' ? text : `refused${text === '' ? '' : `, ${text}`}`;
   return text === '' ? 'not available' : text;
 }

@@ -1,4 +1,4 @@
-import { absence } from '../../absent.js';
+import { absence, isBusy } from '../../absent.js';
 import type { Job, JobNode } from '../../api.js';
 import { MusterError } from '../../errors.js';
 import { PAGE_SIZE } from '../../limits.js';
@@ -87,11 +87,16 @@ export async function tellEnd(call: Call<object>, job: Job): Promise<void> {
   if (untold.length > MOST_PROBLEMS_SHOWN) {
     call.out.line(`… and ${untold.length - MOST_PROBLEMS_SHOWN} more: muster push status ${job.id}`);
   }
-  const busy = nodes.some(({ reason }) => reason?.startsWith('busy ') === true);
-  if (job.status === 'quorum_failed' && busy && !job.runbook && job.when_busy !== 'wait') call.out.note(WAITS_FOR_BUSY);
-  const ready = job.status === 'quorum_failed' ? nodes.filter(({ status }) => status === 'was_ready').length : 0;
-  if (ready > 0) call.out.note(job.runbook ? QUORUM_OF_RUNBOOK : needsFewer(ready));
+  if (job.status === 'quorum_failed') tellWhatIsEnough(call, job, nodes);
   if (nodes.some(({ reason }) => reason === 'permission denied')) {
     call.out.note(PERMISSION_DENIED);
   }
+}
+
+/** With what the job would have had its quorum. */
+function tellWhatIsEnough({ out }: Call<object>, { runbook, when_busy }: Job, nodes: readonly JobNode[]): void {
+  const busy = nodes.some(({ reason }) => isBusy(reason ?? ''));
+  if (busy && !runbook && when_busy !== 'wait') out.note(WAITS_FOR_BUSY);
+  const ready = nodes.filter(({ status }) => status === 'was_ready').length;
+  if (ready > 0) out.note(runbook ? QUORUM_OF_RUNBOOK : needsFewer(ready));
 }

@@ -15,12 +15,17 @@ export interface Compared {
 }
 
 /** A group, with what differs from the output of the largest. */
-export async function comparedLines(call: Call<object>, id: string, largest: Result, other: Result): Promise<string[]> {
-  const [before, after] = [await outputOf(call, id, largest), await outputOf(call, id, other)];
-  return diffGroupLines(other, lineDiff(outputLines(before), outputLines(after)), alikeLines(before, after));
+export async function comparedLines(
+  call: Call<object>,
+  id: string,
+  largest: Compared,
+  other: Result,
+): Promise<string[]> {
+  const after = await outputOf(call, id, other);
+  return diffGroupLines(other, lineDiff(outputLines(largest), outputLines(after)), alikeLines(largest, after));
 }
 
-async function outputOf(call: Call<object>, id: string, result: Result): Promise<Compared> {
+export async function outputOf(call: Call<object>, id: string, result: Result): Promise<Compared> {
   const [node = ''] = result.nodes;
   const stdout = await capturedText(call, id, node, 'stdout', DIFF_BYTES);
   return { result, stdout, stderr: await capturedText(call, id, node, 'stderr', DIFF_BYTES) };

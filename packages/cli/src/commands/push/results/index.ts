@@ -8,7 +8,7 @@ import { count } from '../../queue/settings.js';
 import { jobId, takesJob } from '../job-id.js';
 import type { OutputChoice } from '../live/view.js';
 import { readJob } from '../read-job.js';
-import { comparedLines } from './compared.js';
+import { comparedLines, outputOf } from './compared.js';
 import { groupLines, type Result, type Results } from './group-lines.js';
 
 interface ResultsOptions {
@@ -66,10 +66,12 @@ export async function showResults(
   const [largest] = found.results;
   if (largest === undefined) call.out.line('no node has a result: none ran the command to its end');
   else if (!captured) call.out.note('no output was taken (--no-capture): results are exit codes alone');
+  const differs = diff && captured && largest !== undefined && found.results.length > 1;
+  const before = differs ? await outputOf(call, job.id, largest) : null;
   for (const group of found.results) {
     if (group !== largest) call.out.line();
-    const differs = diff && captured && largest !== undefined && group !== largest;
-    const lines = differs ? await comparedLines(call, job.id, largest, group) : groupLines(group);
+    const alone = before === null || group === largest;
+    const lines = alone ? groupLines(group) : await comparedLines(call, job.id, before, group);
     for (const line of lines) call.out.line(line);
   }
   const more = found.groups - found.results.length;

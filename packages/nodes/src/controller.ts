@@ -78,9 +78,10 @@ export class NodeController implements NodeRegistry {
     return reached;
   }
 
-  async persist(view: NodeView, writes: readonly Write[], events: readonly Recordable[]): Promise<boolean> {
+  persist(view: NodeView, writes: readonly Write[], events: readonly Recordable[]): Promise<boolean> {
     const node = this.get(view.org.id, view.name);
-    return node !== undefined && node === view && this.#transitions.persist(node, writes, events);
+    if (node === undefined || node !== view) return Promise.resolve(false);
+    return this.#transitions.persist(node, writes, events);
   }
 
   listen(listener: Partial<NodeListener>): void {

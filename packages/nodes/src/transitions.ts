@@ -57,15 +57,15 @@ export class Transitions {
   }
 
   /** False when it will never be stored: the store was closed, or the node removed. */
-  async persist(node: KnownNode, writes: readonly Write[], events: readonly Recordable[]): Promise<boolean> {
-    if (node.removed) return false;
-    try {
-      await this.#deps.recorder.persist(writes, events);
-      return true;
-    } catch (error) {
-      this.#deps.log.warn('store', { err: error, node: node.name }, 'a node could not be stored');
-      return false;
-    }
+  persist(node: KnownNode, writes: readonly Write[], events: readonly Recordable[]): Promise<boolean> {
+    if (node.removed) return Promise.resolve(false);
+    return this.#deps.recorder.persist(writes, events).then(
+      () => true,
+      (error: unknown) => {
+        this.#deps.log.warn('store', { err: error, node: node.name }, 'a node could not be stored');
+        return false;
+      },
+    );
   }
 
   #reason(node: KnownNode): string {

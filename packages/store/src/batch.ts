@@ -54,9 +54,10 @@ export function gather(parts: Iterable<readonly Write[]>): Batch {
   return [...statements.values()].sort((a, b) => turnOf(a) - turnOf(b)).map(batched);
 }
 
-function keyOf([first = '', ...others]: readonly string[], row: Row): string {
-  const key = String(row[first]);
-  return others.length === 0 ? key : [key, ...others.map((column) => row[column])].join(SEPARATOR);
+function keyOf(columns: readonly string[], row: Row): string {
+  let key = '';
+  for (const column of columns) key += `${SEPARATOR}${row[column]}`;
+  return key;
 }
 
 /** See `Batch`. */

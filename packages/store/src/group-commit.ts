@@ -168,31 +168,22 @@ export class GroupCommit {
       const bytes = weigh(writes);
       this.#pendingRows += writes.length;
       this.#pendingBytes += bytes;
-      const settled = (): void => {
-        this.#pendingRows -= writes.length;
-        this.#pendingBytes -= bytes;
-      };
-      this.#enqueue({
-        kind,
-        writes,
-        guards: guardsOf(writes),
-        bytes,
-        stored,
-        resolve: () => {
-          settled();
-          resolve();
-        },
-        reject: (error) => {
-          settled();
-          reject(error);
-        },
-      });
+      this.#enqueue({ kind, writes, guards: guardsOf(writes), bytes, stored, resolve, reject });
     });
+  }
+
+  /** Its caller is about to be told. */
+  #settled<T extends Part | Transact>(entry: T): T {
+    if (entry.kind !== 'transact') {
+      this.#pendingRows -= entry.writes.length;
+      this.#pendingBytes -= entry.bytes;
+    }
+    return entry;
   }
 
   #enqueue(entry: Part | Transact): void {
     if (this.#closing !== null) {
-      entry.reject(unavailable('the store is closed'));
+      this.#settled(entry).reject(unavailable('the store is closed'));
       return;
     }
     this.#queue.push(entry);
@@ -223,7 +214,7 @@ export class GroupCommit {
     for (const { part, first } of this.#untold.splice(0)) {
       if (told % TOLD_AT_ONCE === 0 && this.#share.used) await this.#share.free();
       this.#tellNumbers(part.writes, first);
-      part.resolve();
+      this.#settled(part).resolve();
       told += 1;
       // Whoever was told goes on now, and not before.
       if (told % TOLD_AT_ONCE === 0) await Promise.resolve();
@@ -236,7 +227,7 @@ export class GroupCommit {
       if (statement.merge === undefined) continue;
       const number = next;
       next += statement.merge.numbers(row);
-      this.#harmless(() => numbered?.(number));
+      if (numbered !== undefined) this.#harmless(() => numbered(number));
     }
   }
 
@@ -330,7 +321,7 @@ export class GroupCommit {
     for (const part of group) {
       const own = part.guards.filter((guard) => identities.has(identityOf(guard)));
       if (own.length === 0) rest.push(part);
-      else part.reject(new GuardFailed(own));
+      else this.#settled(part).reject(new GuardFailed(own));
     }
     return rest;
   }
@@ -437,7 +428,7 @@ export class GroupCommit {
       const tables = [...new Set(part.writes.map((write) => write.statement.table))];
       this.#options.log.error({ err: error, tables }, 'a transition can never be stored');
     }
-    part.reject(error);
+    this.#settled(part).reject(error);
     if (part.kind === 'persist') this.#options.refused(error);
   }
 
@@ -446,7 +437,7 @@ export class GroupCommit {
     const retained: Part[] = [];
     for (const part of parts) {
       if (part.kind === 'persist') retained.push(part);
-      else part.reject(unavailable(reasonOf(error), error));
+      else this.#settled(part).reject(unavailable(reasonOf(error), error));
     }
     this.#queue = [...retained, ...this.#queue];
   }
@@ -454,6 +445,8 @@ export class GroupCommit {
   #giveUp(reason: string): void {
     const entries = this.#queue;
     this.#queue = [];
-    for (const entry of entries) entry.reject(unavailable(`the store was closed during an outage (${reason})`));
+    for (const entry of entries) {
+      this.#settled(entry).reject(unavailable(`the store was closed during an outage (${reason})`));
+    }
   }
 }

@@ -43,25 +43,54 @@ function headerText(header: Header): string {
 
 const SEQUENCE = /^[1-9]\d{0,15}$/;
 
-/** Clause order is free, unknown clauses are ignored, the last of several wins; null without a known version. */
+/** Clause order is free, unknown clauses are ignored, the last of several wins; null without a known version. Made for each message: no clause is kept. */
 export function parseHeader(frame: Uint8Array): ParsedHeader | null {
-  const clauses = new Map<string, string>();
-  for (const clause of Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength).toString('latin1').split(';')) {
-    const colon = clause.indexOf(':');
-    if (colon < 0) continue;
-    const key = clause.slice(0, colon);
-    clauses.set(key === 'SignedChecksum' ? 'Signature' : key, clause.slice(colon + 1));
+  const text = Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength).toString('latin1');
+  let version = '';
+  let method = '';
+  let sequence = '';
+  let signature: string | null = null;
+  let signature256: string | null = null;
+  let checksum: string | null = null;
+  // The next one from where it is read: looked for once, however many clauses have none.
+  let colon = text.indexOf(':');
+  for (let at = 0; colon >= 0; ) {
+    const semicolon = text.indexOf(';', at);
+    const end = semicolon < 0 ? text.length : semicolon;
+    if (colon < end) {
+      const value = text.slice(colon + 1, end);
+      switch (text.slice(at, colon)) {
+        case 'Version':
+          version = value;
+          break;
+        case 'SigningMethod':
+          method = value;
+          break;
+        case 'Sequence':
+          sequence = value;
+          break;
+        case 'Signature':
+        case 'SignedChecksum':
+          signature = value;
+          break;
+        case 'Signature256':
+          signature256 = value;
+          break;
+        case 'Checksum':
+          checksum = value;
+          break;
+      }
+      colon = text.indexOf(':', end);
+    }
+    at = end + 1;
   }
-  const version = clauses.get('Version');
   if (version !== '1.0' && version !== '2.0' && version !== '3.0') return null;
-  const method = clauses.get('SigningMethod');
-  const sequence = clauses.get('Sequence') ?? '';
   return {
     version,
     method: method === 'hmac_sha256' || method === 'rsa2048_sha1' ? method : null,
-    signature: clauses.get('Signature') ?? null,
-    signature256: clauses.get('Signature256') ?? null,
-    checksum: clauses.get('Checksum') ?? null,
+    signature,
+    signature256,
+    checksum,
     sequence: SEQUENCE.test(sequence) && Number.isSafeInteger(Number(sequence)) ? Number(sequence) : null,
   };
 }

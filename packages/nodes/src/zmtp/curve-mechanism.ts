@@ -39,9 +39,9 @@ export class CurveMechanism implements Mechanism {
   readonly #keys: BoxKeys;
   readonly #socketType: string;
   #state: State = { expects: 'HELLO' };
-  /** Counters must rise, so that nothing is heard twice. */
-  #heard = 0n;
-  #sent = 0n;
+  /** The last counter. They must rise, so that nothing is heard twice. */
+  readonly #heard = Buffer.alloc(COUNTER_BYTES);
+  #sent = 0;
 
   constructor(keys: BoxKeys, ownSocketType: string) {
     this.#keys = keys;
@@ -70,7 +70,7 @@ export class CurveMechanism implements Mechanism {
     if (key === null || open(box, nonceOf('CurveZMQHELLO---', counter), key) === null) {
       throw new ProtocolError('HELLO is not for this server');
     }
-    this.#rises(counter);
+    this.#rises(counter, 0);
 
     const own = newBoxKeys();
     const cookieKey = randomBytes(KEY_BYTES);
@@ -95,7 +95,7 @@ export class CurveMechanism implements Mechanism {
     const counter = initiate.subarray(counterAt, boxAt);
     const content = key && open(initiate.subarray(boxAt), nonceOf('CurveZMQINITIATE', counter), key);
     if (key === null || content === null) throw new ProtocolError('INITIATE cannot be decrypted');
-    this.#rises(counter);
+    this.#rises(counter, 0);
 
     const longTerm = content.subarray(0, KEY_BYTES);
     const vouchKey = sharedKey(longTerm, ownSecret);
@@ -110,7 +110,8 @@ export class CurveMechanism implements Mechanism {
   }
 
   welcome(): Buffer {
-    const counter = this.#count();
+    const counter = Buffer.alloc(COUNTER_BYTES);
+    this.#count(counter, 0);
     const metadata = encodeMetadata({ 'Socket-Type': this.#socketType, Identity: '' });
     const box = Buffer.alloc(metadata.length + MAC_BYTES);
     seal(box, metadata, nonceOf('CurveZMQREADY---', counter), this.#key());
@@ -125,10 +126,10 @@ export class CurveMechanism implements Mechanism {
     if (body.length < OVERHEAD || body.compare(MESSAGE_NAME, 0, MESSAGE_NAME.length, 0, MESSAGE_NAME.length) !== 0) {
       throw new ProtocolError('expected an encrypted frame');
     }
-    const counter = body.subarray(MESSAGE_NAME.length, BOX_AT);
-    const plain = open(body.subarray(BOX_AT), nonceOf('CurveZMQMESSAGEC', counter), this.#key());
+    body.copy(FROM_CLIENT, COUNTER_AT, MESSAGE_NAME.length, BOX_AT);
+    const plain = open(body.subarray(BOX_AT), FROM_CLIENT, this.#key());
     if (plain === null) throw new ProtocolError('a frame cannot be decrypted');
-    this.#rises(counter);
+    this.#rises(FROM_CLIENT, COUNTER_AT);
     const inner = plain[0] ?? 0;
     const flags = ((inner & INNER_MORE) === 0 ? 0 : MORE) | ((inner & INNER_COMMAND) === 0 ? 0 : COMMAND);
     return { flags, body: plain.subarray(1) };
@@ -141,13 +142,13 @@ export class CurveMechanism implements Mechanism {
   seal(out: Buffer, at: number, flags: number, body: Uint8Array): number {
     const nameAt = writeHeader(out, at, 0, body.length + OVERHEAD);
     out.set(MESSAGE_NAME, nameAt);
-    const counter = this.#count();
-    out.set(counter, nameAt + MESSAGE_NAME.length);
+    this.#count(FROM_SERVER, COUNTER_AT);
+    FROM_SERVER.copy(out, nameAt + MESSAGE_NAME.length, COUNTER_AT);
     const plain = Buffer.allocUnsafe(1 + body.length);
     plain[0] = ((flags & MORE) === 0 ? 0 : INNER_MORE) | ((flags & COMMAND) === 0 ? 0 : INNER_COMMAND);
     plain.set(body, 1);
     const end = nameAt + OVERHEAD + body.length;
-    seal(out.subarray(nameAt + BOX_AT, end), plain, nonceOf('CurveZMQMESSAGES', counter), this.#key());
+    seal(out.subarray(nameAt + BOX_AT, end), plain, FROM_SERVER, this.#key());
     return end;
   }
 
@@ -156,19 +157,27 @@ export class CurveMechanism implements Mechanism {
     return this.#state.key;
   }
 
-  #count(): Buffer {
-    this.#sent += 1n;
-    const counter = Buffer.allocUnsafe(COUNTER_BYTES);
-    counter.writeBigUInt64BE(this.#sent);
-    return counter;
+  /** Writes the next one. */
+  #count(out: Buffer, at: number): void {
+    this.#sent += 1;
+    out.writeUInt32BE(Math.floor(this.#sent / HALF), at);
+    out.writeUInt32BE(this.#sent % HALF, at + COUNTER_BYTES / 2);
   }
 
-  #rises(counter: Buffer): void {
-    const value = counter.readBigUInt64BE();
-    if (value <= this.#heard) throw new ProtocolError('a counter that was used before');
-    this.#heard = value;
+  #rises(from: Buffer, at: number): void {
+    if (from.compare(this.#heard, 0, COUNTER_BYTES, at, at + COUNTER_BYTES) <= 0) {
+      throw new ProtocolError('a counter that was used before');
+    }
+    from.copy(this.#heard, 0, at, at + COUNTER_BYTES);
   }
 }
+
+/** What half a counter counts to. */
+const HALF = 2 ** 32;
+/** Nonces of messages, of which there are many: each is used before the next one is made. */
+const FROM_CLIENT = nonceOf('CurveZMQMESSAGEC', Buffer.alloc(COUNTER_BYTES));
+const FROM_SERVER = nonceOf('CurveZMQMESSAGES', Buffer.alloc(COUNTER_BYTES));
+const COUNTER_AT = NONCE_BYTES - COUNTER_BYTES;
 
 function nonceOf(prefix: string, rest: Buffer): Buffer {
   const nonce = Buffer.allocUnsafe(NONCE_BYTES);

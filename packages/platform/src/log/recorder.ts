@@ -83,12 +83,12 @@ export class Recorder {
 
   /** As `Store.persist`. `at`: the time of the events; that of the clock unless given. */
   persist(writes: readonly Write[], events: readonly Recordable[], at?: number): Promise<void> {
-    return this.#deps.store.persist([...writes, ...this.#writes(events, at)]);
+    return this.#deps.store.persist(this.#writes(events, at, { after: writes }));
   }
 
   /** As `Store.commit`. */
   commit(writes: readonly Write[], events: readonly Recordable[], at?: number): Promise<void> {
-    return this.#deps.store.commit([...writes, ...this.#writes(events, at)]);
+    return this.#deps.store.commit(this.#writes(events, at, { after: writes }));
   }
 
   /** Events and nothing else. Answers them as they are stored. @param stored As in `Store.commit`. */
@@ -97,7 +97,7 @@ export class Recorder {
     const tell = (all: readonly StoredEvent[]): void => {
       told = all;
     };
-    await this.#deps.store.commit(this.#writes(events, undefined, tell), stored);
+    await this.#deps.store.commit(this.#writes(events, undefined, { tell }), stored);
     return told;
   }
 
@@ -121,12 +121,13 @@ export class Recorder {
     return deleteSome(trx, { table: 'event_log', key: ['first'], where: ['org_id', [orgId]], most });
   }
 
-  /** What appends the events, and tells of them: `tell` before the listeners. */
+  /** What appends the events, after other writes, and tells of them: `tell` before the listeners. */
   #writes(
     events: readonly Recordable[],
     at = this.#deps.clock.now(),
-    tell?: (events: readonly StoredEvent[]) => void,
+    { after = [], tell }: { after?: readonly Write[]; tell?: (events: readonly StoredEvent[]) => void } = {},
   ): Write[] {
+    const writes = [...after];
     const parts = partsOf(events, at);
     const bytes = parts.reduce((sum, { start, end }) => sum + end - start, 0);
     const told = (first: number): void => {
@@ -137,7 +138,8 @@ export class Recorder {
       if (this.#announces) this.#announce();
     };
     // What is handed in together is stored together: its positions follow that of its first event.
-    return parts.map((part, index) => appendEvents(part, index === 0 ? told : undefined));
+    for (const part of parts) writes.push(appendEvents(part, part === parts[0] ? told : undefined));
+    return writes;
   }
 
   #announce(): void {

@@ -2,7 +2,7 @@ import type { Broker } from '@muster/broker';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Hands, type Harness, SOON, topologyOf, until } from './conformance/suite.js';
 import { rabbitmq } from './rabbitmq.js';
-import { CLOSE_ALL_CHANNELS, type ScratchNode, scratchNode } from './scratch-node.js';
+import { CLOSE_ALL_CHANNELS, type ScratchNode, scratchNode, tellLogOfFailures } from './scratch-node.js';
 
 /** What a RabbitMQ of its own goes through; what nobody awaits and fails ends the run, as it would end a server. */
 let node: ScratchNode;
@@ -10,6 +10,7 @@ beforeAll(async () => {
   node = await scratchNode();
 });
 afterAll(() => node.drop());
+tellLogOfFailures(() => node);
 
 const PUBLISH_MS = 2_000;
 /** Twice the heartbeat, and what the machine needs. */

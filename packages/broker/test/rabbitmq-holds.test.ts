@@ -2,7 +2,7 @@ import type { Broker, Limits } from '@muster/broker';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Hands, type Harness, SOON, until } from './conformance/suite.js';
 import { rabbitmq } from './rabbitmq.js';
-import { type ScratchNode, scratchNode } from './scratch-node.js';
+import { type ScratchNode, scratchNode, tellLogOfFailures } from './scratch-node.js';
 
 /**
  * A broker that takes back what is not acknowledged in time, and messages that are in hand five times as long. `npm run holds`
@@ -21,6 +21,7 @@ beforeAll(async () => {
   node = await scratchNode({ consumer_timeout: TIMEOUT_MS, channel_tick_interval: Math.min(TIMEOUT_MS / 2, 60_000) });
 });
 afterAll(() => node.drop());
+tellLogOfFailures(() => node);
 
 let harness: Harness;
 let warnings: string[];

@@ -1,11 +1,12 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Connection } from 'rabbitmq-client';
+import { afterEach } from 'vitest';
 import { until } from './conformance/suite.js';
 
 /** A RabbitMQ of one test file, with files, ports and name of its own: to be broken. */
@@ -16,7 +17,16 @@ export interface ScratchNode {
   signal(name: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL'): void;
   /** Again, after it was killed. */
   start(): Promise<void>;
+  /** What it has written last. */
+  log(): string;
   drop(): Promise<void>;
+}
+
+/** Why a test failed may be known to the node alone, and its files go with it. */
+export function tellLogOfFailures(node: () => ScratchNode | undefined): void {
+  afterEach(({ task }) => {
+    if (task.result?.state === 'fail') console.error(`the log of RabbitMQ:\n${node()?.log()}`);
+  });
 }
 
 /**
@@ -30,6 +40,9 @@ const SCRIPTS = '/usr/lib/rabbitmq/bin';
 const script = (name: string): string => (existsSync(join(SCRIPTS, name)) ? join(SCRIPTS, name) : name);
 
 const MOST_START_MS = 200_000;
+
+/** Characters of each file of the log. */
+const LOG_TOLD = 8000;
 
 /** It has ended by itself before it answered. */
 class Ended extends Error {}
@@ -92,6 +105,13 @@ async function nodeOnFreePorts(settings: Readonly<Record<string, number>>): Prom
         if (started.exitCode !== null) throw new Ended(`rabbitmq-server has ended: ${started.exitCode}`);
         return answers(url);
       }, MOST_START_MS);
+    },
+    log() {
+      const logs = join(directory, 'log');
+      return readdirSync(logs, { withFileTypes: true })
+        .filter((file) => file.isFile())
+        .map(({ name }) => readFileSync(join(logs, name), 'utf8').slice(-LOG_TOLD))
+        .join('\n');
     },
     async drop() {
       signal('SIGKILL');

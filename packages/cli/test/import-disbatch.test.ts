@@ -134,6 +134,10 @@ describe('muster import disbatch', () => {
       { _id: oid(taskId(5)), status: -2, node: null, params: { n: 5, owner: QUEUE }, mtime: 1461693573 },
       { _id: oid(taskId(6)), status: -9 },
     ]);
+    // What was in a file stays in it, by the id that clients may have kept.
+    const files = { stdout: oid(fileId(1)), stderr: oid(fileId(2)) };
+    expect(await shown('/tasks/search', { filter: { status: 44 } })).toMatchObject([files]);
+    expect(await shown(`/tasks/${taskId(3)}`)).toMatchObject(files);
     expect(await shown('/balance')).toMatchObject({ max_tasks: { '* 07:00': 5 }, queues: [['demo']] });
   });
 

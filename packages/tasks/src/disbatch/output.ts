@@ -34,19 +34,57 @@ export class OutputBudget {
   }
 }
 
+/** Ids of the files of output that came with tasks of a dump: they stay what they were. */
+export class ImportedFiles {
+  readonly #ids = new Map<string, string>();
+
+  /** @param rows Tasks of one organization. */
+  static async of(read: Kysely<Schema>, rows: readonly TaskRow[]): Promise<ImportedFiles> {
+    const files = new ImportedFiles();
+    const [first] = rows;
+    const apart = rows.filter((row) => isApart(row, 'stdout') || isApart(row, 'stderr')).map(({ id }) => id);
+    for (let from = 0; first !== undefined && from < apart.length; from += TASKS_ASKED) {
+      const found = await read
+        .selectFrom('task_import_files')
+        .select(['file_id', 'task_id', 'stream', 'attempt'])
+        .where('org_id', '=', first.org_id)
+        .where('task_id', 'in', apart.slice(from, from + TASKS_ASKED))
+        .execute();
+      for (const file of found) files.#ids.set(placeOf(file.task_id, file.attempt, file.stream), file.file_id);
+    }
+    return files;
+  }
+
+  /** Undefined: it came with none. */
+  idOf({ id, attempt }: TaskRow, stream: OutputStream): string | undefined {
+    return this.#ids.get(placeOf(id, attempt, stream));
+  }
+}
+
+/** Of one statement: SQLite takes 32,766 values. */
+const TASKS_ASKED = 1000;
+
+const placeOf = (taskId: string, attempt: number, stream: OutputStream): string => `${taskId}/${attempt}/${stream}`;
+
+/** Its output is not in its row. */
+function isApart(row: TaskRow, stream: OutputStream): boolean {
+  return row[stream] === null && row[`${stream}_bytes`] !== null;
+}
+
 /** A stream of a task's output as the task shows it: null, text, or an id. */
 export async function shownOutput(
   deps: OutputDeps,
   row: TaskRow,
   stream: OutputStream,
   wish: OutputWish,
-  budget: OutputBudget,
+  { budget, files }: { readonly budget: OutputBudget; readonly files: ImportedFiles },
 ): Promise<string | Oid | null> {
   const inline = row[stream];
   const bytes = row[`${stream}_bytes`];
-  const shown = placement(deps.gfs, inline, bytes, row.complete !== null);
+  const file = files.idOf(row, stream);
+  const shown = file === undefined ? placement(deps.gfs, inline, bytes, row.complete !== null) : 'id';
   if (shown === 'nothing') return null;
-  if (shown === 'id' && wish !== 'full') return outputId(deps.dialect, row, stream);
+  if (shown === 'id' && wish !== 'full') return oid(deps.dialect, file ?? outputId(row, stream));
   if (wish === 'terse') return inline === '' || (inline === null && bytes === 0) ? '' : '[terse mode]';
   if (inline !== null) {
     budget.spend(Buffer.byteLength(inline));
@@ -64,9 +102,11 @@ function placement(gfs: Gfs, inline: string | null, bytes: number | null, ended:
 }
 
 /** Always the same for one output, as ids of files are. */
-function outputId(dialect: Dialect, { id, attempt }: TaskRow, stream: OutputStream): Oid {
-  const hash = createHash('sha256').update(`${id}/${attempt}/${stream}`).digest('hex');
-  return oid(dialect, id.slice(0, 8) + hash.slice(0, 16));
+function outputId({ id, attempt }: TaskRow, stream: OutputStream): string {
+  const hash = createHash('sha256')
+    .update(placeOf(id, attempt, stream))
+    .digest('hex');
+  return id.slice(0, 8) + hash.slice(0, 16);
 }
 
 async function readOutput(read: Kysely<Schema>, { id, attempt }: TaskRow, stream: OutputStream): Promise<string> {

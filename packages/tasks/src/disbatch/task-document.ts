@@ -3,7 +3,7 @@ import type { TaskRow } from '../repository/writes.js';
 import type { Params } from '../types.js';
 import { type DateForm, dateIn, oid } from './dialect.js';
 import type { Document } from './filter/condition.js';
-import { OutputBudget, type OutputDeps, type OutputWish, shownOutput } from './output.js';
+import { ImportedFiles, OutputBudget, type OutputDeps, type OutputWish, shownOutput } from './output.js';
 
 /** A task as filters see it: ids as text, times in milliseconds, and of output what is in the row. */
 export function matchedDocument(row: TaskRow): Document {
@@ -41,9 +41,9 @@ export async function taskDocuments(
   rows: readonly TaskRow[],
   form: TaskForm,
 ): Promise<readonly Record<string, unknown>[]> {
-  const budget = new OutputBudget();
+  const output = { budget: new OutputBudget(), files: await ImportedFiles.of(deps.read, rows) };
   const documents: Record<string, unknown>[] = [];
-  for (const row of rows) documents.push(await taskDocument(deps, row, form, budget));
+  for (const row of rows) documents.push(await taskDocument(deps, row, form, output));
   return documents;
 }
 
@@ -51,7 +51,7 @@ async function taskDocument(
   deps: OutputDeps,
   row: TaskRow,
   { dates, output, fields }: TaskForm,
-  budget: OutputBudget,
+  shared: Parameters<typeof shownOutput>[4],
 ): Promise<Record<string, unknown>> {
   const document: Record<string, unknown> = {
     _id: oid(deps.dialect, row.id),
@@ -68,7 +68,7 @@ async function taskDocument(
   };
   // What is not shown is not read.
   for (const stream of ['stdout', 'stderr'] as const) {
-    if (shows(fields, stream)) document[stream] = await shownOutput(deps, row, stream, output, budget);
+    if (shows(fields, stream)) document[stream] = await shownOutput(deps, row, stream, output, shared);
   }
   if (row.complete !== null) document.complete = row.complete === 1;
   const exit = cmdExitOf(row.exit_code, row.signal);

@@ -129,5 +129,11 @@ export const taskMigrations: Migrations = {
         await sql`create index task_bulk_runs_age on task_bulk_runs (ended_at)`.execute(db);
       },
     },
+    {
+      name: 'imported files of output by their tasks',
+      async up(db) {
+        await sql`create index task_import_files_tasks on task_import_files (org_id, task_id)`.execute(db);
+      },
+    },
   ],
 };

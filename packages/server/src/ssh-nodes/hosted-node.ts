@@ -175,8 +175,8 @@ export class HostedNode {
         return `commands can be run and ended there${system === '' ? '' : ` (${system})`}`;
       }));
     if (!passed) this.link.rest();
-    // What runs there goes on over the connection that it has.
-    if (!passed && this.link.connected) return steps;
+    // What runs there goes on over the connection that it has. A look that logs in meanwhile has none yet, and is refused as this was.
+    if (!passed && this.#machine.reach.kind === 'reached' && this.link.connected) return steps;
     this.#apply({ type: 'tried', at: clock.now(), trouble: passed ? null : (steps.at(-1)?.text ?? '') });
     return steps;
   }

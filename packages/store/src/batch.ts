@@ -1,4 +1,4 @@
-import { identityOf, isGuard, SEPARATOR } from './guards.js';
+import { identityOf, isGuard, keyOf } from './guards.js';
 import type { Batch, BatchStatement, Row } from './lane.js';
 import type { Statement, Write } from './types.js';
 
@@ -52,12 +52,6 @@ export function gather(parts: Iterable<readonly Write[]>): Batch {
     }
   }
   return [...statements.values()].sort((a, b) => turnOf(a) - turnOf(b)).map(batched);
-}
-
-function keyOf(columns: readonly string[], row: Row): string {
-  let key = '';
-  for (const column of columns) key += `${SEPARATOR}${row[column]}`;
-  return key;
 }
 
 /** See `Batch`. */

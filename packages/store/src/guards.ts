@@ -2,7 +2,14 @@ import type { Row } from './lane.js';
 import type { Statement, Write } from './types.js';
 
 /** NUL cannot occur in a value (`statements.ts` replaces it), so joined values are unambiguous. */
-export const SEPARATOR = '\0';
+const SEPARATOR = '\0';
+
+/** Equal for rows of the same key. Of each write there is one: nothing is made for it but the text. */
+export function keyOf(columns: readonly string[], row: Row): string {
+  let key = '';
+  for (const column of columns) key += `${SEPARATOR}${row[column]}`;
+  return key;
+}
 
 /** A guard did not hold: nothing of the part is stored. Whoever handed it in acted on what is no longer so. */
 export class GuardFailed extends Error {
@@ -79,16 +86,12 @@ class WrittenKeys {
   add(writes: readonly Write[]): void {
     for (const { statement, row } of writes) {
       if (statement.table !== this.#guard.table || isGuard(statement)) continue;
-      if (this.#guard.key.every((column) => row[column] !== undefined)) this.#keys.add(this.#keyOf(row));
+      if (this.#guard.key.every((column) => row[column] !== undefined)) this.#keys.add(keyOf(this.#guard.key, row));
       else this.#any = true;
     }
   }
 
   has(row: Row): boolean {
-    return this.#any || this.#keys.has(this.#keyOf(row));
-  }
-
-  #keyOf(row: Row): string {
-    return this.#guard.key.map((column) => row[column]).join(SEPARATOR);
+    return this.#any || this.#keys.has(keyOf(this.#guard.key, row));
   }
 }

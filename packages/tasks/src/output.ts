@@ -1,13 +1,14 @@
 import type { OutputSource, SourceStanding } from '@muster/platform/output';
 import type { Schema } from '@muster/store';
 import type { Kysely } from 'kysely';
+import { taskSubject } from './events.js';
 import { findAttempt, findTask } from './repository/reads.js';
 import type { AttemptRow, TaskRow } from './repository/writes.js';
 import { isActive, STATUS } from './status.js';
 
 /** What one run of a task wrote. */
 export function outputOfAttempt(taskId: string, attempt: number): OutputSource {
-  return { subject: `task/${taskId}`, part: String(attempt) };
+  return { subject: taskSubject(taskId), part: String(attempt) };
 }
 
 /** Undefined when there was no such run of the task. */

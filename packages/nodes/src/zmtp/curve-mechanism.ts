@@ -26,6 +26,13 @@ const OVERHEAD = BOX_AT + MAC_BYTES + 1;
 const INNER_MORE = 1;
 const INNER_COMMAND = 2;
 
+/** What half a counter counts to. */
+const HALF = 2 ** 32;
+/** Nonces of messages, of which there are many: each is used before the next one is made. */
+const FROM_CLIENT = nonceOf('CurveZMQMESSAGEC', Buffer.alloc(COUNTER_BYTES));
+const FROM_SERVER = nonceOf('CurveZMQMESSAGES', Buffer.alloc(COUNTER_BYTES));
+const COUNTER_AT = NONCE_BYTES - COUNTER_BYTES;
+
 /** Bytes by which an encrypted frame is longer than what is in it. */
 export const CURVE_OVERHEAD = OVERHEAD;
 
@@ -171,13 +178,6 @@ export class CurveMechanism implements Mechanism {
     from.copy(this.#heard, 0, at, at + COUNTER_BYTES);
   }
 }
-
-/** What half a counter counts to. */
-const HALF = 2 ** 32;
-/** Nonces of messages, of which there are many: each is used before the next one is made. */
-const FROM_CLIENT = nonceOf('CurveZMQMESSAGEC', Buffer.alloc(COUNTER_BYTES));
-const FROM_SERVER = nonceOf('CurveZMQMESSAGES', Buffer.alloc(COUNTER_BYTES));
-const COUNTER_AT = NONCE_BYTES - COUNTER_BYTES;
 
 function nonceOf(prefix: string, rest: Buffer): Buffer {
   const nonce = Buffer.allocUnsafe(NONCE_BYTES);

@@ -4,7 +4,7 @@ import type { OutputKeeper, OutputSource } from '@muster/platform/output';
 import type { LayerLog } from '@muster/platform/upkeep';
 import type { TaskNews, TaskRef, TaskReport, TaskResult } from '@muster/wire';
 import type { NodeSlots } from '../assign/node-slots.js';
-import { taskSubject } from '../events.js';
+import { outputOfAttempt } from '../output.js';
 import { STATUS } from '../status.js';
 import type { Book } from './book.js';
 import { type Ending, type LiveTask, NO_ENDING } from './live-task.js';
@@ -27,7 +27,7 @@ type Output = Extract<TaskReport, { type: 'task_output' }>;
 
 /** What a run of a task wrote. */
 export function outputOf({ id, attempt }: TaskRef): OutputSource {
-  return { subject: taskSubject(id), part: String(attempt) };
+  return outputOfAttempt(id, attempt);
 }
 
 /** What nodes say of the tasks that they have. */

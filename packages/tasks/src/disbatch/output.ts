@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { type OutputStream, storedOutput } from '@muster/platform/output';
 import type { Schema } from '@muster/store';
 import type { Kysely } from 'kysely';
+import { outputOfAttempt } from '../output.js';
 import type { TaskRow } from '../repository/writes.js';
 import { type Dialect, type Oid, oid } from './dialect.js';
 import { DISBATCH_LIMITS } from './limits.js';
@@ -34,35 +35,29 @@ export class OutputBudget {
   }
 }
 
-/** Ids of the files of output that came with tasks of a dump: they stay what they were. */
-export class ImportedFiles {
-  readonly #ids = new Map<string, string>();
+/** Ids of the files of output that came with tasks of a dump, by `placeOf`: they stay what they were. */
+export type ImportedFiles = ReadonlyMap<string, string>;
 
-  /** @param rows Tasks of one organization. */
-  static async of(read: Kysely<Schema>, rows: readonly TaskRow[]): Promise<ImportedFiles> {
-    const files = new ImportedFiles();
-    const [first] = rows;
-    const apart = rows.filter((row) => isApart(row, 'stdout') || isApart(row, 'stderr')).map(({ id }) => id);
-    for (let from = 0; first !== undefined && from < apart.length; from += TASKS_ASKED) {
-      const found = await read
-        .selectFrom('task_import_files')
-        .select(['file_id', 'task_id', 'stream', 'attempt'])
-        .where('org_id', '=', first.org_id)
-        .where('task_id', 'in', apart.slice(from, from + TASKS_ASKED))
-        .execute();
-      for (const file of found) files.#ids.set(placeOf(file.task_id, file.attempt, file.stream), file.file_id);
-    }
-    return files;
+/** @param rows Tasks of one organization. */
+export async function importedFiles(read: Kysely<Schema>, rows: readonly TaskRow[]): Promise<ImportedFiles> {
+  const ids = new Map<string, string>();
+  const apart = rows.filter((row) => isApart(row, 'stdout') || isApart(row, 'stderr'));
+  for (let from = 0; from < apart.length; from += DISBATCH_LIMITS.page) {
+    const some = apart.slice(from, from + DISBATCH_LIMITS.page);
+    const found = await read
+      .selectFrom('task_import_files')
+      .select(['file_id', 'task_id', 'stream', 'attempt'])
+      .where('org_id', '=', (some[0] as TaskRow).org_id)
+      .where(
+        'task_id',
+        'in',
+        some.map(({ id }) => id),
+      )
+      .execute();
+    for (const { task_id, attempt, stream, file_id } of found) ids.set(placeOf(task_id, attempt, stream), file_id);
   }
-
-  /** Undefined: it came with none. */
-  idOf({ id, attempt }: TaskRow, stream: OutputStream): string | undefined {
-    return this.#ids.get(placeOf(id, attempt, stream));
-  }
+  return ids;
 }
-
-/** Of one statement: SQLite takes 32,766 values. */
-const TASKS_ASKED = 1000;
 
 const placeOf = (taskId: string, attempt: number, stream: OutputStream): string => `${taskId}/${attempt}/${stream}`;
 
@@ -71,17 +66,23 @@ function isApart(row: TaskRow, stream: OutputStream): boolean {
   return row[stream] === null && row[`${stream}_bytes`] !== null;
 }
 
+/** What the tasks of one answer share. */
+export interface SharedOutput {
+  readonly budget: OutputBudget;
+  readonly files: ImportedFiles;
+}
+
 /** A stream of a task's output as the task shows it: null, text, or an id. */
 export async function shownOutput(
   deps: OutputDeps,
   row: TaskRow,
   stream: OutputStream,
   wish: OutputWish,
-  { budget, files }: { readonly budget: OutputBudget; readonly files: ImportedFiles },
+  { budget, files }: SharedOutput,
 ): Promise<string | Oid | null> {
   const inline = row[stream];
   const bytes = row[`${stream}_bytes`];
-  const file = files.idOf(row, stream);
+  const file = files.get(placeOf(row.id, row.attempt, stream));
   const shown = file === undefined ? placement(deps.gfs, inline, bytes, row.complete !== null) : 'id';
   if (shown === 'nothing') return null;
   if (shown === 'id' && wish !== 'full') return oid(deps.dialect, file ?? outputId(row, stream));
@@ -111,7 +112,7 @@ function outputId({ id, attempt }: TaskRow, stream: OutputStream): string {
 
 async function readOutput(read: Kysely<Schema>, { id, attempt }: TaskRow, stream: OutputStream): Promise<string> {
   const chunks: Uint8Array[] = [];
-  const of = { subject: `task/${id}`, part: String(attempt), stream };
+  const of = { ...outputOfAttempt(id, attempt), stream };
   for await (const chunk of storedOutput(read, of, 0)) chunks.push(chunk);
   return Buffer.concat(chunks).toString('utf8');
 }

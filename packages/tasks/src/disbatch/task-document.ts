@@ -3,7 +3,14 @@ import type { TaskRow } from '../repository/writes.js';
 import type { Params } from '../types.js';
 import { type DateForm, dateIn, oid } from './dialect.js';
 import type { Document } from './filter/condition.js';
-import { ImportedFiles, OutputBudget, type OutputDeps, type OutputWish, shownOutput } from './output.js';
+import {
+  importedFiles,
+  OutputBudget,
+  type OutputDeps,
+  type OutputWish,
+  type SharedOutput,
+  shownOutput,
+} from './output.js';
 
 /** A task as filters see it: ids as text, times in milliseconds, and of output what is in the row. */
 export function matchedDocument(row: TaskRow): Document {
@@ -35,13 +42,17 @@ export interface Projection {
   readonly id: boolean;
 }
 
+const STREAMS = ['stdout', 'stderr'] as const;
+
 /** Tasks as the command interface shows them. */
 export async function taskDocuments(
   deps: OutputDeps,
   rows: readonly TaskRow[],
   form: TaskForm,
 ): Promise<readonly Record<string, unknown>[]> {
-  const output = { budget: new OutputBudget(), files: await ImportedFiles.of(deps.read, rows) };
+  const { output: wish, fields } = form;
+  const showsIds = wish !== 'full' && STREAMS.some((stream) => shows(fields, stream));
+  const output = { budget: new OutputBudget(), files: await importedFiles(deps.read, showsIds ? rows : []) };
   const documents: Record<string, unknown>[] = [];
   for (const row of rows) documents.push(await taskDocument(deps, row, form, output));
   return documents;
@@ -51,7 +62,7 @@ async function taskDocument(
   deps: OutputDeps,
   row: TaskRow,
   { dates, output, fields }: TaskForm,
-  shared: Parameters<typeof shownOutput>[4],
+  shared: SharedOutput,
 ): Promise<Record<string, unknown>> {
   const document: Record<string, unknown> = {
     _id: oid(deps.dialect, row.id),
@@ -67,7 +78,7 @@ async function taskDocument(
     }),
   };
   // What is not shown is not read.
-  for (const stream of ['stdout', 'stderr'] as const) {
+  for (const stream of STREAMS) {
     if (shows(fields, stream)) document[stream] = await shownOutput(deps, row, stream, output, shared);
   }
   if (row.complete !== null) document.complete = row.complete === 1;

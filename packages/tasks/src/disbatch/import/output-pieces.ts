@@ -1,7 +1,7 @@
 import { storeOutput } from '@muster/platform/output';
 import type { Schema } from '@muster/store';
 import type { Transaction } from 'kysely';
-import { taskSubject } from '../../events.js';
+import { outputOfAttempt } from '../../output.js';
 import { BadDocument, type FileDocument, PARTS, type Piece } from './documents.js';
 
 type Trx = Transaction<Schema>;
@@ -46,7 +46,7 @@ export async function storePiece(trx: Trx, orgId: string, { fileId, n, part, par
       `a chunk of file ${fileId} before ${n} is missing: export with --sort '{"files_id":1,"n":1}'`,
     );
   }
-  const of = { subject: taskSubject(file.task_id), part: String(file.attempt), stream: file.stream };
+  const of = { ...outputOfAttempt(file.task_id, file.attempt), stream: file.stream };
   await storeOutput(trx, of, file.bytes, data);
   const bytes = file.bytes + data.length;
   const next = part + 1 === parts ? (n + 1) * PARTS : place + 1;
